@@ -1,0 +1,76 @@
+"""Groups: the words of attachment that several rooms share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+SCHEDULING_GROUP = "scheduling.k8s.io"
+SCHEDULING_VERSION = "scheduling.k8s.io/v1beta1"
+
+GANG_LABEL = "gangwarden.dev/gang"
+"""The user's wish on an object: ``"true"`` or ``"false"``."""
+MIN_COUNT_ANNOTATION = "gangwarden.dev/min-count"
+TOPOLOGY_KEY_ANNOTATION = "gangwarden.dev/topology-key"
+POD_GROUP_ANNOTATION = "gangwarden.dev/pod-group"
+"""Written by us on a workload: the names of its groups, as ``template=podgroup`` pairs separated by commas."""
+GROUP_POLICY_ANNOTATION = "gangwarden.dev/group-policy"
+"""Written by us on a workload: ``policy/binding`` that decided; the controller evaluates the same pair again."""
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+MANAGED_BY = "gangwarden"
+OWNER_UID_LABEL = "gangwarden.dev/owner-uid"
+"""On our Workloads and PodGroups: the UID of the workload they were made for."""
+FIELD_MANAGER = "gangwarden"
+
+
+class Route(StrEnum):
+    """How a workload gets its group (design, section 5)."""
+
+    NATIVE = "Native"
+    MANAGED = "Managed"
+    DELEGATED = "Delegated"
+    NONE = "None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What the cluster was seen to do. Unknown counts as no."""
+
+    group_objects: bool = False
+    """GenericWorkload in the API server, and scheduling.k8s.io/v1beta1 served."""
+    native_jobs: bool = False
+    """WorkloadWithJob: Job.spec.scheduling survives and the Job controller acts on it."""
+    topology: bool = False
+    """TopologyAwareWorkloadScheduling."""
+    shared_claims: bool = False
+    """DRAWorkloadResourceClaims."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedGroup:
+    """One PodGroup that a workload is to have, every expression already evaluated."""
+
+    template: str
+    """PodGroupTemplate name."""
+    pod_group: str
+    """PodGroup name."""
+    count: int
+    """How many pods the group has in all."""
+    min_count: int | None
+    """None: schedulingPolicy basic."""
+    disrupt_all: bool = True
+    topology_key: str = ""
+    priority_class_name: str = ""
+    resource_claims: tuple[dict[str, str], ...] = ()
+    paths: tuple[str, ...] = ("spec.template",)
+    """Where the pod templates of its members stand in the workload."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """The groups that one workload is to have, and who said so."""
+
+    policy: str
+    binding: str
+    route: Route
+    groups: tuple[PlannedGroup, ...] = field(default_factory=tuple)

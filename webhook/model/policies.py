@@ -1,0 +1,223 @@
+"""Policies as their authors wrote them: decoded and checked in shape, not yet compiled.
+
+The native kinds follow ``admissionregistration.k8s.io/v1`` of Kubernetes 1.37, defaults filled in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from webhook.model.objects import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where something was written: a file, a line (from 1; 0: unknown) and a path such as ``spec.validations[0]``."""
+
+    path: str
+    line: int = 0
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A CEL expression and the place where it stands."""
+
+    text: str
+    origin: Origin
+
+
+class FailurePolicy(StrEnum):
+    """What becomes of a request whose rule could not be evaluated."""
+
+    FAIL = "Fail"
+    IGNORE = "Ignore"
+
+
+class Action(StrEnum):
+    """What a failed validation does."""
+
+    DENY = "Deny"
+    WARN = "Warn"
+    AUDIT = "Audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One ``matchExpressions`` entry of a label selector; operator is In, NotIn, Exists or DoesNotExist."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSelector:
+    """A ``metav1.LabelSelector``; an empty one selects everything."""
+
+    match_labels: tuple[tuple[str, str], ...] = ()
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRule:
+    """A ``NamedRuleWithOperations``: which operations on which resources."""
+
+    resource_names: tuple[str, ...] = ()
+    operations: tuple[str, ...]
+    api_groups: tuple[str, ...]
+    api_versions: tuple[str, ...]
+    resources: tuple[str, ...]
+    """``jobs``, ``jobs/status``, ``*``, ``*/scale``, ``pods/*`` or ``*/*``."""
+    scope: str = "*"
+    """Cluster, Namespaced or ``*``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchResources:
+    """``matchConstraints`` of a policy, ``matchResources`` of a binding. Empty rules in a binding match everything."""
+
+    namespace_selector: LabelSelector = field(default_factory=LabelSelector)
+    object_selector: LabelSelector = field(default_factory=LabelSelector)
+    resource_rules: tuple[ResourceRule, ...] = ()
+    exclude_resource_rules: tuple[ResourceRule, ...] = ()
+    match_policy: str = "Equivalent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamKind:
+    """The kind of a policy's params."""
+
+    api_version: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamRef:
+    """Which params a binding uses: one by ``name`` or all by ``selector``."""
+
+    name: str = ""
+    namespace: str = ""
+    selector: LabelSelector | None = None
+    parameter_not_found_action: str = "Deny"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedExpression:
+    """A match condition, a variable or an audit annotation (``key`` is then the name)."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """One rule of a ValidatingAdmissionPolicy."""
+
+    expression: Expression
+    message: str = ""
+    message_expression: Expression | None = None
+    reason: str = "Invalid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What every policy kind shares."""
+
+    name: str
+    origin: Origin
+    failure_policy: FailurePolicy = FailurePolicy.FAIL
+    match_constraints: MatchResources
+    match_conditions: tuple[NamedExpression, ...] = ()
+    param_kind: ParamKind | None = None
+    variables: tuple[NamedExpression, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidatingPolicy:
+    """A ValidatingAdmissionPolicy."""
+
+    head: Head
+    validations: tuple[Validation, ...] = ()
+    audit_annotations: tuple[NamedExpression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Which pods of a workload belong to one group."""
+
+    path: str
+    """Where their pod template stands, such as ``spec.template``; ``[*]`` runs over a list."""
+    where: Expression | None = None
+    """Over ``item``: which entries of the list belong to this group."""
+    count: Expression
+    """How many pods there are; int."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodGroupSpec:
+    """One entry of a WorkloadPolicy's ``podGroups``."""
+
+    name: str
+    """PodGroupTemplate name, a DNS label."""
+    members: Members
+    gang: bool = True
+    """False: schedulingPolicy basic."""
+    min_count: Expression | None = None
+    """None: the members' count, following it."""
+    disrupt_all: bool = True
+    """disruptionMode all (True) or single."""
+    topology_keys: tuple[Expression, ...] = ()
+    priority_class_name: Expression | None = None
+    """None: the pods' own."""
+    resource_claims: tuple[Object, ...] = ()
+    instances: str = "One"
+    stamp: str = "Template"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisruptionSpec:
+    """What the preemption controller does for a group; durations in seconds."""
+
+    on_disruption: str = "Restart"
+    on_member_failure: str = "Ignore"
+    replacement_grace_seconds: float = 0.0
+    on_eviction: str = "Finish"
+    budgets: str = "Respect"
+    budget_timeout_seconds: float = 600.0
+    on_budget_timeout: str = "Hold"
+    max_restarts: int = 10
+    suspend_path: str = "spec.suspend"
+    """Empty: restart by eviction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadPolicy:
+    """Which Workload and PodGroups a workload gets (``gangwarden.dev/v1alpha1``)."""
+
+    head: Head
+    precedence: int = 0
+    attach: str = "Auto"
+    pod_groups: tuple[PodGroupSpec, ...] = ()
+    disruption: DisruptionSpec = field(default_factory=DisruptionSpec)
+    allowed_overrides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A binding of any policy kind; it makes a policy act."""
+
+    name: str
+    policy_kind: str
+    """The kind of the policy it binds, such as ``ValidatingAdmissionPolicy``."""
+    policy_name: str
+    origin: Origin
+    param_ref: ParamRef | None = None
+    match_resources: MatchResources | None = None
+    actions: tuple[Action, ...] = ()
+
+
+PolicySource: TypeAlias = ValidatingPolicy | WorkloadPolicy

@@ -1,0 +1,111 @@
+"""What can be tuned, by topic. Only ``cli`` reads flags and the environment; every other room is handed values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """How much one evaluation may cost."""
+
+    steps_per_expression: int = 1_000_000
+    """Steps that one expression may take. The API server stops an expression at 1,000,000 cost units
+    (apiserver pkg/apis/cel/config.go); one of our steps costs at least one unit there, so we never stop earlier."""
+    deadline_seconds: float = 5.0
+    """Seconds for all rules of one review: below the 10 s that the API server waits for a webhook by default, so that
+    the answer is ours, with the policy's name in it, and not a bare timeout."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServingSettings:
+    """Limits of the HTTPS endpoint."""
+
+    host: str = "0.0.0.0"  # noqa: S104 - a webhook serves the cluster network; the chart's NetworkPolicy narrows it
+    """Address to listen on."""
+    port: int = 9443
+    """Port to listen on; 0 takes a free one."""
+    body_limit_bytes: int = 16 * 1024 * 1024
+    """Largest body. A review carries object and oldObject of up to 3 MiB each (apiserver request limit), which JSON
+    escaping can grow; a tighter cap under failurePolicy Ignore would be a way around policy."""
+    in_flight_limit_bytes: int = 256 * 1024 * 1024
+    """Bound on all bodies in memory at once; beyond it the answer is 429."""
+    in_flight_limit: int = 512
+    """Reviews held at once (waiting or being decided); beyond it the answer is 429 instead of a collapse."""
+    header_limit_bytes: int = 32 * 1024
+    """httptools has no header cap; Go's default is 1 MiB, nginx' 32 KiB."""
+    first_byte_seconds: float = 120.0
+    """A connection without a request: Go parks surplus dials in its idle pool for 90 s."""
+    request_seconds: float = 10.0
+    """From the first byte to the last header, and again from there to the last byte of the body."""
+    keep_alive_seconds: int = 120
+    """Above the 90 s for which the API server keeps idle connections: a server that closes first makes a POST fail."""
+    connection_limit: int = 4_000
+    """Connections per process; the newest is closed beyond it. One idle TLS connection costs about 34 KB."""
+    drain_seconds: float = 5.0
+    """From SIGTERM to the end of accepting: readiness is false and every answer says ``Connection: close``."""
+    shutdown_seconds: int = 25
+    """Longest wait for open requests after that; below the 30 s of Kubernetes' default grace period."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateSettings:
+    """Lifetimes of the own certificate authority and its leaf."""
+
+    ca_days: float = 365.0
+    """Lifetime of the authority in days."""
+    leaf_days: float = 7.0
+    """Lifetime of the serving certificate in days; short, so that rotation is everyday work (cert-manager: 7)."""
+    renew_after_fraction: float = 2 / 3
+    """Share of a lifetime after which a new one is made. Two thirds leaves a third to notice a failing rotation."""
+    clock_skew_seconds: float = 300.0
+    """``notBefore`` lies this far in the past, for clients whose clocks are behind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReloadSettings:
+    """How policy files are watched."""
+
+    poll_seconds: float = 2.0
+    """Interval of the content-hash poll beside inotify, which misses ConfigMap flips on some mounts (KEP-5793)."""
+    settle_seconds: float = 0.1
+    """Quiet time after a change before files are read: editors write in several steps."""
+    file_limit_bytes: int = 4 * 1024 * 1024
+    """Largest policy file. A ConfigMap holds 1 MiB; the API server takes requests of 3 MiB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerSettings:
+    """Loops of the controller process."""
+
+    namespace: str = "gangwarden-system"
+    """Where the Lease lives."""
+    lease_name: str = "gangwarden-controller"
+    """Name of the Lease."""
+    lease_seconds: float = 15.0
+    """Another replica may take over when a Lease was not renewed for this long (client-go: 15)."""
+    renew_deadline_seconds: float = 10.0
+    """The leader stops all writes when its last renewal is older than this (client-go: 10)."""
+    retry_seconds: float = 2.0
+    """Pause between attempts on the Lease (client-go: 2)."""
+    resync_seconds: float = 300.0
+    """Every workload is looked at again this often, so that a lost event costs minutes, not for ever."""
+    backoff_initial_seconds: float = 0.5
+    """First pause after a failed reconciliation; doubled up to ``backoff_limit_seconds``."""
+    backoff_limit_seconds: float = 60.0
+    """Longest pause after failed reconciliations."""
+    orphan_grace_seconds: float = 30.0
+    """How long a PodGroup of ours may stand without owner and without pods before it is deleted."""
+    silent_wait_seconds: float = 5.0
+    """How long a group may wait for its quorum before the Job gets an event that says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything, with defaults that suit a production cluster."""
+
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
+    serving: ServingSettings = field(default_factory=ServingSettings)
+    certificates: CertificateSettings = field(default_factory=CertificateSettings)
+    reload: ReloadSettings = field(default_factory=ReloadSettings)
+    controller: ControllerSettings = field(default_factory=ControllerSettings)
