@@ -1,0 +1,122 @@
+"""From the API server's JSON to an AdmissionRequest. Whatever is wrong is a ReviewError with the field's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webhook.errors import ReviewError
+from webhook.model.objects import Kind, Object, Resource
+from webhook.model.requests import AdmissionRequest, Operation, UserInfo
+
+_REVIEW = Kind("admission.k8s.io", "v1", "AdmissionReview")
+_MAX_DEPTH = 1_000
+"""Nesting of a decoded object. The API server's own JSON decoder stops at 10,000 and etcd's objects are far below;
+our walk is recursive, and a bound here turns a hostile body into an answer."""
+
+
+def decode_review(body: object) -> AdmissionRequest:
+    """Read an ``admission.k8s.io/v1 AdmissionReview``. Raises ReviewError."""
+    if not isinstance(body, dict):
+        raise ReviewError(f"the body must be an AdmissionReview object, not {_name(body)}")
+    if Kind.of(body) != _REVIEW:
+        raise ReviewError(f"expected {_REVIEW}, got apiVersion {body.get('apiVersion')!r} and kind {body.get('kind')!r}")
+    request = _object(body, "request", "")
+    if request is None:
+        raise ReviewError("the AdmissionReview has no request")
+    return _request(request)
+
+
+def _request(raw: Object) -> AdmissionRequest:
+    operation = _operation(raw)
+    obj, old = _object(raw, "object", "request."), _object(raw, "oldObject", "request.")
+    if operation in (Operation.CREATE, Operation.UPDATE) and obj is None:
+        raise ReviewError(f"request.object must not be null on {operation.value}")
+    if operation in (Operation.UPDATE, Operation.DELETE) and old is None:
+        raise ReviewError(f"request.oldObject must not be null on {operation.value}")
+    for name, value in (("object", obj), ("oldObject", old)):
+        if value is not None and _is_deeper(value, _MAX_DEPTH):
+            raise ReviewError(f"request.{name} is nested more than {_MAX_DEPTH} levels deep")
+    kind, resource = _kind(raw, "kind"), _resource(raw, "resource")
+    if kind is None or resource is None:
+        raise ReviewError("request.kind and request.resource are required")
+    return AdmissionRequest(
+        uid=_text(raw, "uid", required=True),
+        kind=kind,
+        resource=resource,
+        sub_resource=_text(raw, "subResource"),
+        request_kind=_kind(raw, "requestKind"),
+        request_resource=_resource(raw, "requestResource"),
+        request_sub_resource=_text(raw, "requestSubResource"),
+        name=_text(raw, "name"),
+        namespace=_text(raw, "namespace"),
+        operation=operation,
+        user=_user(_object(raw, "userInfo", "request.") or {}),
+        object=obj,
+        old_object=old,
+        dry_run=raw.get("dryRun") is True,
+        options=_object(raw, "options", "request."),
+    )
+
+
+def _operation(raw: Object) -> Operation:
+    word = _text(raw, "operation", required=True)
+    try:
+        return Operation(word)
+    except ValueError:
+        raise ReviewError(f"request.operation is {word!r}, not one of {', '.join(Operation)}") from None
+
+
+def _user(raw: Object) -> UserInfo:
+    groups, extra = raw.get("groups") or [], raw.get("extra") or {}
+    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+        raise ReviewError("request.userInfo.groups must be a list of strings")
+    if not isinstance(extra, dict):
+        raise ReviewError("request.userInfo.extra must be an object")
+    return UserInfo(username=_text(raw, "username"), uid=_text(raw, "uid"), groups=tuple(groups), extra=extra)
+
+
+def _kind(raw: Object, name: str) -> Kind | None:
+    found = _object(raw, name, "request.")
+    return None if found is None else Kind(_text(found, "group"), _text(found, "version"), _text(found, "kind"))
+
+
+def _resource(raw: Object, name: str) -> Resource | None:
+    found = _object(raw, name, "request.")
+    return None if found is None else Resource(_text(found, "group"), _text(found, "version"), _text(found, "resource"))
+
+
+def _object(raw: Mapping[str, Any], name: str, prefix: str) -> Object | None:
+    found = raw.get(name)
+    if found is not None and not isinstance(found, dict):
+        raise ReviewError(f"{prefix}{name} must be an object, not {_name(found)}")
+    return found
+
+
+def _text(raw: Mapping[str, Any], name: str, *, required: bool = False) -> str:
+    found = raw.get(name)
+    if found is None and not required:
+        return ""
+    if not isinstance(found, str) or (required and not found):
+        raise ReviewError(f"request.{name} must be a string, not {_name(found)}")
+    return found
+
+
+def _name(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _is_deeper(value: object, limit: int) -> bool:
+    """Walk level by level, without recursion: the depth is the caller's to choose."""
+    level: list[object] = [value]
+    for _ in range(limit):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True

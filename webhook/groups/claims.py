@@ -1,0 +1,64 @@
+"""Whose a workload is: reasons for which admission leaves it alone.
+
+The rules are those of the field: root objects only, never beside another gang system, never over a user's own words.
+"""
+
+from __future__ import annotations
+
+from webhook.groups.paths import read_path
+from webhook.model.objects import Object, annotations_of, controller_of, labels_of
+
+_FOREIGN_SCHEDULERS = {
+    "volcano": "Volcano",
+    "yunikorn": "YuniKorn",
+    "kai-scheduler": "KAI Scheduler",
+    "koord-scheduler": "Koordinator",
+    "scheduler-plugins-scheduler": "coscheduling",
+}
+_FOREIGN_MARKS = {
+    "scheduling.volcano.sh/": "Volcano",
+    "volcano.sh/": "Volcano",
+    "scheduling.k8s.io/group-name": "Volcano",
+    "yunikorn.apache.org/": "YuniKorn",
+    "scheduling.x-k8s.io/pod-group": "coscheduling",
+    "pod-group.scheduling.sigs.k8s.io/": "coscheduling",
+    "kai.scheduler/": "KAI Scheduler",
+    "gang.scheduling.koordinator.sh/": "Koordinator",
+    "quota.scheduling.koordinator.sh/": "Koordinator",
+}
+"""Label and annotation keys (or their prefixes) that only the named system uses. Too generic to prove anything, and so
+left out: the labels ``queue`` and ``applicationId``. Kueue is no foreign system: it admits by quota, beside a gang."""
+
+_OWNERS_WE_STEP_IN_FOR = {("batch", "CronJob")}
+"""Controllers whose children count as roots. The native Job controller ignores ``spec.scheduling`` on a CronJob's Jobs
+(job_scheduling_manager.go: any controller owner without the delegation annotation), so nobody else would group them."""
+
+
+def reason_to_leave_alone(workload: Object, paths: tuple[str, ...]) -> str:
+    """Return why no group is attached to this workload; empty when one may be."""
+    owner = controller_of(workload)
+    if owner and (str(owner.get("apiVersion", "")).partition("/")[0], owner.get("kind")) not in _OWNERS_WE_STEP_IN_FOR:
+        return f"it is controlled by {owner.get('kind')} {owner.get('name')}, which decides for it"
+    manager = read_path(workload, "spec.managedBy")
+    if manager and manager[0] != "kubernetes.io/job-controller":
+        return f"spec.managedBy gives it to {manager[0]}"
+    if read_path(workload, "spec.scheduling"):
+        return "it has spec.scheduling already"
+    if any(read_path(workload, f"{path}.spec.schedulingGroup") for path in paths):
+        return "its pod template names a schedulingGroup already"
+    return ""
+
+
+def foreign_system(workload: Object, paths: tuple[str, ...]) -> str:
+    """Return the other gang system that this workload belongs to, by its marks or schedulerName; empty when none."""
+    templates = [template for path in paths for template in read_path(workload, path) if isinstance(template, dict)]
+    for template in templates:
+        scheduler = (template.get("spec") or {}).get("schedulerName", "")
+        if scheduler in _FOREIGN_SCHEDULERS:
+            return _FOREIGN_SCHEDULERS[scheduler]
+    for obj in (workload, *templates):
+        for key in (*labels_of(obj), *annotations_of(obj)):
+            for mark, system in _FOREIGN_MARKS.items():
+                if key == mark or (mark.endswith("/") and key.startswith(mark)):
+                    return system
+    return ""

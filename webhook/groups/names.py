@@ -1,0 +1,41 @@
+"""Names of our group objects.
+
+A name is chosen in the mutating call, where the workload has no UID and, under generateName, no name either. So it
+is the first part of what is known plus a fresh token, and it is recorded on the workload: names are ours, never
+predicted from native hashing (reference: Job controller, job_scheduling_manager.go; its hash changes between releases).
+"""
+
+from __future__ import annotations
+
+from webhook.model.groups import GROUP_POLICY_ANNOTATION, POD_GROUP_ANNOTATION
+from webhook.model.objects import Object, annotations_of, metadata_of
+
+_BASE_LENGTH = 40
+"""Of the workload's name. With the template's name (up to 63) and a token of 10 the whole stays far below the 253
+characters of a DNS subdomain, and kubectl's columns stay readable."""
+
+
+def group_name(workload: Object, template: str, token: str, *, alone: bool) -> str:
+    """Return a new PodGroup name; ``alone`` leaves the template's name out where a workload has only one group."""
+    meta = metadata_of(workload)
+    base = str(meta.get("name") or meta.get("generateName") or workload.get("kind") or "group").lower()
+    parts = [base[:_BASE_LENGTH].rstrip("-."), token] if alone else [base[:_BASE_LENGTH].rstrip("-."), template, token]
+    return "-".join(parts)
+
+
+def write_names(names: dict[str, str]) -> str:
+    """Return the annotation's value for PodGroup names by template name."""
+    return ",".join(f"{template}={name}" for template, name in names.items())
+
+
+def recorded_names(workload: Object) -> dict[str, str]:
+    """Read PodGroup names by template name from a workload; empty when we never attached anything."""
+    value = annotations_of(workload).get(POD_GROUP_ANNOTATION, "")
+    pairs = (pair.partition("=") for pair in value.split(",") if pair)
+    return {template: name for template, _, name in pairs if template and name}
+
+
+def recorded_policy(workload: Object) -> tuple[str, str]:
+    """Read the policy and binding that decided; two empty strings when we never attached anything."""
+    policy, _, binding = annotations_of(workload).get(GROUP_POLICY_ANNOTATION, "").partition("/")
+    return policy, binding

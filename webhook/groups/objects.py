@@ -1,0 +1,102 @@
+"""The objects of a group: the stamp on a workload, and the Workload and PodGroups that go with it.
+
+Shapes and limits are those of ``scheduling.k8s.io/v1beta1`` in Kubernetes 1.37 (api/scheduling/v1beta1/types.go).
+"""
+
+from __future__ import annotations
+
+from webhook.groups.names import write_names
+from webhook.groups.paths import replace_at
+from webhook.model.groups import (
+    GROUP_POLICY_ANNOTATION,
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+    OWNER_UID_LABEL,
+    POD_GROUP_ANNOTATION,
+    SCHEDULING_VERSION,
+    GroupPlan,
+    PlannedGroup,
+)
+from webhook.model.objects import Kind, Object, metadata_of
+
+
+def stamp(workload: Object, plan: GroupPlan) -> Object:
+    """Return the workload with its pods put into the plan's groups and the decision recorded in annotations."""
+    stamped = workload
+    for group in plan.groups:
+        reference = {"podGroupName": group.pod_group}
+        for path in group.paths:
+            stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", lambda _, value=reference: value)
+    names = {group.template: group.pod_group for group in plan.groups}
+    written = {POD_GROUP_ANNOTATION: write_names(names), GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}"}
+    return replace_at(stamped, "metadata.annotations", lambda old: {**(old or {}), **written})
+
+
+def workload_object(owner: Object, plan: GroupPlan) -> Object:
+    """Return the Workload of a plan: documentation of the whole, which the scheduler does not read."""
+    kind = Kind.of(owner)
+    return {
+        "apiVersion": SCHEDULING_VERSION,
+        "kind": "Workload",
+        "metadata": _metadata(owner, workload_name(plan)),
+        "spec": {
+            "controllerRef": {"apiGroup": kind.group, "kind": kind.kind, "name": metadata_of(owner)["name"]},
+            "podGroupTemplates": [{"name": group.template, **_group_fields(group)} for group in plan.groups],
+        },
+    }
+
+
+def pod_group_object(owner: Object, plan: GroupPlan, group: PlannedGroup) -> Object:
+    """Return one PodGroup of a plan.
+
+    It is owned by the workload with ``controller: false``: native discovery looks at controller references only, and
+    pods never get a PodGroup as owner, which would break cascading deletion (native-semantics, GC hazard).
+    """
+    return {
+        "apiVersion": SCHEDULING_VERSION,
+        "kind": "PodGroup",
+        "metadata": _metadata(owner, group.pod_group),
+        "spec": {
+            "workloadRef": {"workloadName": workload_name(plan), "templateName": group.template},
+            **_group_fields(group),
+        },
+    }
+
+
+def workload_name(plan: GroupPlan) -> str:
+    """Return the Workload's name: that of the first group, which is unique already."""
+    return plan.groups[0].pod_group
+
+
+def _group_fields(group: PlannedGroup) -> Object:
+    policy: Object = {"basic": {}} if group.min_count is None else {"gang": {"minCount": group.min_count}}
+    fields: Object = {
+        "schedulingPolicy": policy,
+        # Written out even where it is the default: a gang defaults to `single`, and the field cannot be changed later.
+        "disruptionMode": {"all": {}} if group.disrupt_all else {"single": {}},
+    }
+    if group.topology_key:
+        fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
+    if group.priority_class_name:
+        fields["priorityClassName"] = group.priority_class_name
+    if group.resource_claims:
+        fields["resourceClaims"] = [dict(claim) for claim in group.resource_claims]
+    return fields
+
+
+def _metadata(owner: Object, name: str) -> Object:
+    meta, kind = metadata_of(owner), Kind.of(owner)
+    reference = {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": False,
+        "blockOwnerDeletion": True,
+    }
+    return {
+        "name": name,
+        "namespace": meta["namespace"],
+        "labels": {MANAGED_BY_LABEL: MANAGED_BY, OWNER_UID_LABEL: meta["uid"]},
+        "ownerReferences": [reference],
+    }
