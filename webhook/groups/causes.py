@@ -90,8 +90,8 @@ def _short(group: PlannedGroup, pod_group: Object, members: Sequence[Object]) ->
     if len(members) < quorum:
         yield Cause(
             "QuorumNotReached",
-            f"The group starts when {quorum} pods exist at the same time; {len(members)} of {group.count} do. Look for what keeps "
-            "the others from being created: completions below the quorum, a ResourceQuota, or an admission webhook.",
+            f"The group starts when {quorum} pods exist at the same time; {len(members)} of {group.count} do. Look for what "
+            "keeps the others from being created: completions below the quorum, a ResourceQuota, or an admission webhook.",
         )
 
 

@@ -5,6 +5,9 @@ Shapes and limits are those of ``scheduling.k8s.io/v1beta1`` in Kubernetes 1.37 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from webhook.groups.names import write_names
 from webhook.groups.paths import replace_at
 from webhook.model.groups import (
@@ -24,9 +27,8 @@ def stamp(workload: Object, plan: GroupPlan) -> Object:
     """Return the workload with its pods put into the plan's groups and the decision recorded in annotations."""
     stamped = workload
     for group in plan.groups:
-        reference = {"podGroupName": group.pod_group}
         for path in group.paths:
-            stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", lambda _, value=reference: value)
+            stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", _always({"podGroupName": group.pod_group}))
     names = {group.template: group.pod_group for group in plan.groups}
     written = {POD_GROUP_ANNOTATION: write_names(names), GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}"}
     return replace_at(stamped, "metadata.annotations", lambda old: {**(old or {}), **written})
@@ -66,6 +68,10 @@ def pod_group_object(owner: Object, plan: GroupPlan, group: PlannedGroup) -> Obj
 def workload_name(plan: GroupPlan) -> str:
     """Return the Workload's name: that of the first group, which is unique already."""
     return plan.groups[0].pod_group
+
+
+def _always(value: Object) -> Callable[[Any], Object]:
+    return lambda _: value
 
 
 def _group_fields(group: PlannedGroup) -> Object:
