@@ -101,6 +101,29 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClusterSettings:
+    """How the Kubernetes API is spoken to."""
+
+    request_seconds: float = 5.0
+    """Longest wait for one call. A write that passes the leader's fence must have ended before the Lease does:
+    ``renew_deadline_seconds`` + this <= ``lease_seconds``."""
+    connect_seconds: float = 10.0
+    """Longest wait for a TCP and TLS connection of a watch."""
+    idle_seconds: float = 150.0
+    """A watch that is silent for this long is dead: the API server sends a bookmark every 60 s (measured)."""
+    watch_seconds: tuple[float, float] = (300.0, 600.0)
+    """The API server is asked to end a watch at a random time in between (client-go: 5 to 10 minutes)."""
+    page_size: int = 500
+    """Objects per page where a list is needed (client-go's pager: 500)."""
+    backoff_initial_seconds: float = 0.8
+    """First pause after a failed watch (client-go's reflector: 0.8), doubled and jittered up to ``backoff_limit_seconds``."""
+    backoff_limit_seconds: float = 30.0
+    """Longest pause between watches (client-go's reflector: 30)."""
+    credentials_seconds: float = 30.0
+    """How often CA, client certificate and token files are looked at; kubelet rotates them well before they end."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Everything, with defaults that suit a production cluster."""
 
@@ -109,3 +132,4 @@ class Settings:
     certificates: CertificateSettings = field(default_factory=CertificateSettings)
     reload: ReloadSettings = field(default_factory=ReloadSettings)
     controller: ControllerSettings = field(default_factory=ControllerSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
