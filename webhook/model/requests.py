@@ -21,6 +21,13 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
+class Phase(StrEnum):
+    """Which of the two rounds of admission asks: objects may be changed only in the first."""
+
+    MUTATE = "mutate"
+    VALIDATE = "validate"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserInfo:
     """Who asks."""

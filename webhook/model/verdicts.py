@@ -77,3 +77,12 @@ class Denied:
 
 
 Answer: TypeAlias = Admitted | Patched | Denied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What goes back to the API server, and what it says: the latter for the log line and the counters."""
+
+    document: Object
+    """An ``admission.k8s.io/v1 AdmissionReview`` with its ``response``."""
+    answer: Answer
