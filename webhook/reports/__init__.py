@@ -1,1 +1,6 @@
-"""reports."""
+"""Render results for people and machines. Knows formats; decides nothing and reads nothing."""
+
+from webhook.reports.machine import results_json
+from webhook.reports.terminal import print_error, print_results, print_review, terminal
+
+__all__ = ["print_error", "print_results", "print_review", "results_json", "terminal"]

@@ -1,0 +1,58 @@
+# Every target makes the virtual environment it needs, from the lock file. CI calls the same targets.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+ONCE ?=
+export PYTHONDONTWRITEBYTECODE = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-fast soak bench lint cluster venv lock controlplane clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+venv: $(READY) ## the virtual environment at .venv, from the lock file
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Gangwarden needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked packages into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: $(READY) ## serve examples/ with embedded defaults, again on every edit; ONCE=1 stops after the first pass
+	@$(BIN)/gangwarden dev $(if $(ONCE),--once) examples
+
+test: $(READY) controlplane ## everything that proves correctness, on a real control plane
+	@$(BIN)/python -m pytest -m "not soak"
+
+test-fast: $(READY) ## the tests that need no control plane
+	@$(BIN)/python -m pytest -m "not soak and not e2e"
+
+soak: $(READY) controlplane ## repetitions and long runs; the result goes to docs/results/soak.md
+	@$(BIN)/python -m pytest -m soak
+
+bench: $(READY) controlplane ## speed and memory as ratios against an anchor; the result goes to docs/results/bench.md
+	@$(BIN)/python -m tests.bench
+
+lint: $(READY) ## style, types, import contracts, sizes, lock file
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache >/tmp/gangwarden-imports.$$$$ 2>&1 || { cat /tmp/gangwarden-imports.$$$$; rm -f /tmp/gangwarden-imports.$$$$; exit 1; }; rm -f /tmp/gangwarden-imports.$$$$
+	@$(BIN)/python -m tests.sizes
+
+cluster: $(READY) controlplane ## a real control plane with Gangwarden on it, until Ctrl-C
+	@$(BIN)/python -m tests.controlplane.up
+
+controlplane: $(READY) ## build etcd, Kubernetes, kwok and helm once into the cache
+	@$(BIN)/python -m tests.controlplane.build
+
+lock: $(READY) ## renew requirements.lock from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra dev pyproject.toml --output-file requirements.lock
+
+clean: ## remove the virtual environment and caches of this checkout
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist
