@@ -12,6 +12,10 @@ class EvaluationSettings:
     steps_per_expression: int = 1_000_000
     """Steps that one expression may take. The API server stops an expression at 1,000,000 cost units
     (apiserver pkg/apis/cel/config.go); one of our steps costs at least one unit there, so we never stop earlier."""
+    steps_per_policy: int = 10_000_000
+    """Steps that one policy under one binding with one param may take in all (the same file: RuntimeCELCostBudget)."""
+    steps_per_conditions: int = 2_500_000
+    """Steps of all match conditions of one policy (the same file: RuntimeCELCostBudgetMatchConditions)."""
     deadline_seconds: float = 5.0
     """Seconds for all rules of one review: below the 10 s that the API server waits for a webhook by default, so that
     the answer is ours, with the policy's name in it, and not a bare timeout."""
@@ -40,6 +44,11 @@ class ServingSettings:
     """From the first byte to the last header, and again from there to the last byte of the body."""
     keep_alive_seconds: int = 120
     """Above the 90 s for which the API server keeps idle connections: a server that closes first makes a POST fail."""
+    handshake_seconds: float = 10.0
+    """From the accepted connection to the end of the TLS handshake; event loops allow 60."""
+    inline_limit_bytes: int = 256 * 1024
+    """Reviews up to this size are decided in the event loop, larger ones in one thread beside it. Deciding is pure
+    Python, so a thread adds no speed, only hand-over; it is for the few that would keep all others waiting."""
     connection_limit: int = 4_000
     """Connections per process; the newest is closed beyond it. One idle TLS connection costs about 34 KB."""
     drain_seconds: float = 5.0
@@ -60,6 +69,11 @@ class CertificateSettings:
     """Share of a lifetime after which a new one is made. Two thirds leaves a third to notice a failing rotation."""
     clock_skew_seconds: float = 300.0
     """``notBefore`` lies this far in the past, for clients whose clocks are behind."""
+    overlap_seconds: float = 300.0
+    """How long a new authority is trusted before a leaf of it is served, and the old one after that: longer than the
+    kubelet needs to refresh a mounted Secret (about 60 to 90 s) and the API servers to see a new caBundle."""
+    check_seconds: float = 30.0
+    """How often material is looked at again. One missed look costs nothing: renewal is due days before expiry."""
 
 
 @dataclass(frozen=True, kw_only=True)
