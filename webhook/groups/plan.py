@@ -114,7 +114,7 @@ def _min_counts(obj: Object) -> list[int | None]:
 def _with_min_counts(found: Object, wanted: Object) -> Object:
     """Return what to apply: the stored object's fields with the wanted quorum, for all else in it is immutable."""
     stored, spec = found.get("spec") or {}, dict(wanted["spec"])
-    kept = {key: stored.get(key, value) for key, value in spec.items() if key not in ("schedulingPolicy", "podGroupTemplates")}
+    kept = {key: stored[key] for key in spec if key in stored and key not in ("schedulingPolicy", "podGroupTemplates")}
     if "podGroupTemplates" in spec:
         kept["podGroupTemplates"] = [
             {**old, "schedulingPolicy": new["schedulingPolicy"]}

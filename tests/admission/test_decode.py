@@ -1,0 +1,54 @@
+"""Whatever a caller sends is read or refused with the field's name; nothing crashes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import job, review
+from webhook.admission.decode import decode_review
+from webhook.errors import ReviewError
+from webhook.model.objects import Kind
+from webhook.model.requests import Operation
+
+
+def nested(depth: int) -> dict:
+    value: dict = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def test_a_review_is_read_field_by_field():
+    request = decode_review(review(job("train").build(), dryRun=True))
+    assert (request.operation, request.name, request.namespace, request.dry_run) == (Operation.CREATE, "train", "team-a", True)
+    assert request.kind == Kind("batch", "v1", "Job")
+    assert request.user.username == "alice"
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        pytest.param([], "must be an AdmissionReview object, not a list", id="a list"),
+        pytest.param({"kind": "Pod", "apiVersion": "v1"}, "expected admission.k8s.io/v1 AdmissionReview", id="another kind"),
+        pytest.param({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}, "has no request", id="no request"),
+        pytest.param(review(None), "request.object must not be null on CREATE", id="a null object"),
+        pytest.param(review(None, operation="DELETE"), "request.oldObject must not be null on DELETE", id="a null old object"),
+        pytest.param(review(job().build(), operation="PATCH"), "request.operation is 'PATCH'", id="an unknown operation"),
+        pytest.param(review(job().build(), uid=""), "request.uid must be a string", id="no uid"),
+        pytest.param(review(job().build(), kind=None), "request.kind and request.resource are required", id="no kind"),
+        pytest.param(
+            review(job().build(), kind=[1]), "request.kind must be an object, not a list", id="a kind of the wrong shape"
+        ),
+        pytest.param(review(job().build(), userInfo={"groups": [1]}), "groups must be a list of strings", id="odd groups"),
+        pytest.param(review(job().build() | {"spec": nested(2000)}), "nested more than", id="a bottomless object"),
+    ],
+)
+def test_a_broken_review_is_refused_in_words(body, complaint):
+    with pytest.raises(ReviewError, match=complaint):
+        decode_review(body)
+
+
+def test_deleting_needs_only_the_old_object():
+    request = decode_review(review(None, operation="DELETE", old=job().build()))
+    assert request.object is None
+    assert request.old_object is not None
