@@ -27,6 +27,15 @@ class Expression:
 
     text: str
     origin: Origin
+    pieces: tuple[tuple[int, int, int], ...] = field(default=(), compare=False)
+    """Where its pieces stand in the file, as (offset in ``text``, line, column): a block scalar has one per line."""
+
+    def place(self, line: int, column: int) -> tuple[int, int]:
+        """Translate a line and column within the text (both from 1) into those of the file."""
+        lines = self.text.split("\n")
+        offset = sum(len(text) + 1 for text in lines[: line - 1]) + column - 1
+        start = max((piece for piece in self.pieces if piece[0] <= offset), default=(0, self.origin.line, 0))
+        return start[1], start[2] + offset - start[0] if start[2] else 0
 
 
 class FailurePolicy(StrEnum):
@@ -175,6 +184,8 @@ class PodGroupSpec:
     """None: the pods' own."""
     resource_claims: tuple[Object, ...] = ()
     instances: str = "One"
+    """One, PerItem, or Key: a group for each value of ``instance_key``."""
+    instance_key: Expression | None = None
     stamp: str = "Template"
 
 
