@@ -1,0 +1,126 @@
+"""The webhook configurations that go with a set of policies: only the kinds and operations that some policy matches.
+
+One path per failurePolicy, so that no policy inherits another's. Own namespace and kube-system are never matched: a
+webhook in the way of its own pods, or of the control plane's Leases, cannot be brought back.
+Source of the fields: api/admissionregistration/v1/types.go; of the exclusions: the field's outages (Gatekeeper 3829,
+Kyverno 11122).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL
+from webhook.model.objects import Object
+from webhook.model.policies import FailurePolicy, ResourceRule
+
+CONFIGURATION_NAME = "gangwarden"
+PROBE_LABEL = "gangwarden.dev/probe"
+"""Objects of our own capability probe: never sent to us, for a probe must see the API server and not ourselves."""
+_TIMEOUT_SECONDS = 10
+_SUFFIX = "gangwarden.dev"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where the API server reaches us: a URL, or a Service."""
+
+    url: str = ""
+    """``https://host:port``, without a path."""
+    service_namespace: str = ""
+    service_name: str = ""
+    service_port: int = 443
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookNeeds:
+    """Which rules must be sent to which path."""
+
+    mutating: Sequence[ResourceRule]
+    """Of the WorkloadPolicies, always with failurePolicy Ignore: the native policy stands in while we are away."""
+    validating: dict[FailurePolicy, Sequence[ResourceRule]]
+
+
+def plan_configurations(
+    needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, excluded_namespaces: Sequence[str]
+) -> tuple[Object, ...]:
+    """Return the MutatingWebhookConfiguration and ValidatingWebhookConfiguration; ``ca_bundle`` is base64 of PEM."""
+    common = _common(excluded_namespaces)
+    bundle = {"caBundle": ca_bundle} if ca_bundle else {}
+    mutating = [_webhook("mutate", FailurePolicy.IGNORE, needs.mutating, common={**common, "reinvocationPolicy": "IfNeeded"})]
+    validating = [
+        _webhook("validate", policy, needs.validating.get(policy, ()), common=common)
+        for policy in (FailurePolicy.FAIL, FailurePolicy.IGNORE)
+    ]
+    for webhook in (*mutating, *validating):
+        webhook["clientConfig"] = {**_client(endpoint, webhook.pop("path")), **bundle}
+    return (_configuration("Mutating", mutating), _configuration("Validating", validating))
+
+
+def _configuration(kind: str, webhooks: Iterable[Object]) -> Object:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": f"{kind}WebhookConfiguration",
+        "metadata": {"name": CONFIGURATION_NAME, "labels": {MANAGED_BY_LABEL: MANAGED_BY}},
+        "webhooks": [webhook for webhook in webhooks if webhook["rules"]],
+    }
+
+
+def _webhook(phase: str, policy: FailurePolicy, rules: Sequence[ResourceRule], *, common: Object) -> Object:
+    word = policy.value.lower()
+    return {
+        "name": f"{word}.{phase}.{_SUFFIX}",
+        "path": f"/{phase}/{word}",
+        "rules": _merged(rules),
+        "failurePolicy": policy.value,
+        **common,
+    }
+
+
+def _common(excluded: Sequence[str]) -> Object:
+    namespaces = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(excluded))}
+    return {
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {"matchExpressions": [namespaces]},
+        "objectSelector": {"matchExpressions": [{"key": PROBE_LABEL, "operator": "DoesNotExist"}]},
+        "sideEffects": "None",
+        "timeoutSeconds": _TIMEOUT_SECONDS,
+        "admissionReviewVersions": ["v1"],
+    }
+
+
+def _client(endpoint: Endpoint, path: str) -> Object:
+    if endpoint.url:
+        return {"url": endpoint.url.rstrip("/") + path}
+    service = {
+        "namespace": endpoint.service_namespace,
+        "name": endpoint.service_name,
+        "path": path,
+        "port": endpoint.service_port,
+    }
+    return {"service": service}
+
+
+def _merged(rules: Sequence[ResourceRule]) -> list[Object]:
+    """Merge rules without widening them, in a stable order: the output is compared, and each rule is a call less."""
+    operations: dict[tuple[tuple[str, ...], tuple[str, ...], str, str], set[str]] = defaultdict(set)
+    for rule in rules:
+        for resource in rule.resources:
+            operations[tuple(sorted(rule.api_groups)), tuple(sorted(rule.api_versions)), rule.scope, resource].update(
+                rule.operations
+            )
+    resources: dict[tuple[tuple[str, ...], tuple[str, ...], str, tuple[str, ...]], set[str]] = defaultdict(set)
+    for (groups, versions, scope, resource), found in operations.items():
+        resources[groups, versions, scope, tuple(sorted(found))].add(resource)
+    return [
+        {
+            "apiGroups": list(groups),
+            "apiVersions": list(versions),
+            "operations": list(found),
+            "resources": sorted(names),
+            "scope": scope,
+        }
+        for (groups, versions, scope, found), names in sorted(resources.items())
+    ]
