@@ -1,0 +1,70 @@
+"""Scenes on a real control plane: one of it per session and gate set, a namespace of its own per test."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane import build
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.plan import MANAGED
+
+HERE = Path(__file__).resolve().parent
+SCENE_SECONDS = 180
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a polite kill end the session as Ctrl-C does, so that no control plane is left behind."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything in this folder."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(SCENE_SECONDS))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build the programs before the first test, where no test's time limit runs and the progress is seen."""
+    if session.config.option.collectonly or not any(item.get_closest_marker("e2e") for item in session.items):
+        return
+    terminal = session.config.get_terminal_writer()
+
+    def say(line: str) -> None:
+        terminal.line(line)
+        terminal.flush()
+
+    try:
+        build.ensure(say=say)
+    except build.BuildError as error:
+        pytest.exit(str(error), returncode=3)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the ends of the logs under a scene that failed."""
+    report = yield
+    cluster = getattr(item, "funcargs", {}).get("control_plane")
+    if report.failed and isinstance(cluster, ControlPlane):
+        report.sections.append(("logs of the control plane", cluster.logs()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A control plane that knows group objects and nothing more: four nodes of 4 CPU in two racks."""
+    with ControlPlane(gates=MANAGED) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of a random name."""
+    with control_plane.namespace() as name:
+        yield name
