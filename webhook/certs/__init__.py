@@ -1,1 +1,45 @@
-"""certs."""
+"""Certificates: mint, inspect, decide renewal, rotate, and hold what handshakes get.
+
+This room knows keys, certificates and the order in which they may be replaced, and is the only importer of
+cryptography. It must not know Kubernetes: a Secret and a webhook configuration reach it as ``MaterialStore`` and
+``BundlePublisher``. Planning (``plan_renewal``) is pure; ``Rotator`` carries plans out.
+"""
+
+from webhook.certs.files import FileStore, load_material, write_material
+from webhook.certs.inspection import CertificateFacts, Held, check_material, inspect_material, why_untrusted
+from webhook.certs.material import Material
+from webhook.certs.minting import Pair, mint_authority, mint_leaf
+from webhook.certs.profile import Profile, decode_profile, load_profile
+from webhook.certs.renewal import Action, DropAuthority, MintAuthority, MintLeaf, PublishBundle, ServeLeaf, plan_renewal
+from webhook.certs.rotation import BundlePublisher, CertificateServer, MaterialStore, Rotator
+from webhook.certs.tls import Tls
+
+__all__ = [
+    "Action",
+    "BundlePublisher",
+    "CertificateFacts",
+    "CertificateServer",
+    "DropAuthority",
+    "FileStore",
+    "Held",
+    "Material",
+    "MaterialStore",
+    "MintAuthority",
+    "MintLeaf",
+    "Pair",
+    "Profile",
+    "PublishBundle",
+    "Rotator",
+    "ServeLeaf",
+    "Tls",
+    "check_material",
+    "decode_profile",
+    "inspect_material",
+    "load_material",
+    "load_profile",
+    "mint_authority",
+    "mint_leaf",
+    "plan_renewal",
+    "why_untrusted",
+    "write_material",
+]

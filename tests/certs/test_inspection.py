@@ -1,0 +1,129 @@
+"""Material that an API server would refuse is refused before it is served, in words an operator can act on."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.certs.material import AUTHORITY, NOW, Issued, Wish, issue, material
+from webhook.certs import Material, check_material, inspect_material, why_untrusted
+from webhook.certs.material import CERTIFICATES_LIMIT, parse_certificates, parse_key
+from webhook.errors import CertificateError
+
+ROOT = issue(AUTHORITY)
+OTHER = issue(AUTHORITY.but(name="other"))
+GOOD = issue(Wish(), ROOT)
+
+
+def test_good_material_passes_with_its_facts() -> None:
+    held = check_material(material(GOOD, ROOT), ["gangwarden.test"], NOW)
+    assert held.leaf is not None
+    assert held.leaf.signed_by == held.authorities[0].fingerprint
+    assert held.leaf.names == {"gangwarden.test"}
+    assert not held.has_authority_key
+
+
+def test_an_intermediate_in_the_chain_is_walked() -> None:
+    middle = issue(AUTHORITY.but(name="middle"), ROOT)
+    leaf = issue(Wish(), middle)
+    assert check_material(material(leaf, ROOT, chain=(middle,)), ["gangwarden.test"], NOW).leaf
+    with pytest.raises(CertificateError, match="CN=middle, which the CA bundle does not hold"):
+        check_material(material(leaf, ROOT), ["gangwarden.test"], NOW)
+
+
+def test_a_star_covers_one_label() -> None:
+    leaf = material(issue(Wish(names=("*.svc.test",)), ROOT), ROOT)
+    assert check_material(leaf, ["a.svc.test"], NOW)
+    with pytest.raises(CertificateError, match=r"not valid for a\.b\.svc\.test"):
+        check_material(leaf, ["a.b.svc.test"], NOW)
+
+
+def leaf(signer: Issued = ROOT, key: rsa.RSAPrivateKey | None = None, **changes: object) -> Material:
+    return material(issue(Wish().but(**changes), signer, key), ROOT)
+
+
+def recorded(name: str) -> Material:
+    """Read a certificate that cryptography itself no longer makes: ``openssl req -x509 -newkey ec -nodes -sha1``."""
+    text = Path(__file__).with_name(name).read_bytes()
+    key, certificate = text.split(b"-----BEGIN CERTIFICATE-----")
+    return Material(ca=ROOT.pem, certificate=b"-----BEGIN CERTIFICATE-----" + certificate, key=key)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        pytest.param(lambda: leaf(end=NOW - timedelta(hours=1)), "tls.crt expired at 2027-03-01 11:00:00Z", id="expired"),
+        pytest.param(lambda: leaf(start=NOW + timedelta(hours=1)), "is not valid before", id="not yet valid"),
+        pytest.param(lambda: leaf(names=()), "ignores the common name", id="no subjectAltName"),
+        pytest.param(
+            lambda: leaf(names=("elsewhere.test",)), "not valid for gangwarden.test; its names are elsewhere.test", id="name"
+        ),
+        pytest.param(lambda: leaf(for_servers=False), "lacks serverAuth", id="for clients only"),
+        pytest.param(lambda: recorded("sha1.pem"), "is signed with sha1", id="SHA-1"),
+        pytest.param(lambda: leaf(key=rsa.generate_private_key(65537, 1024)), "RSA key of 1024 bits", id="weak RSA"),
+        pytest.param(lambda: leaf(signer=OTHER), "signed by CN=other, which the CA bundle does not hold", id="stranger"),
+        pytest.param(lambda: material(GOOD, GOOD), "is not a certificate authority", id="no CA"),
+        pytest.param(lambda: replace(leaf(), key=OTHER.key_pem()), "tls.key does not belong", id="another's key"),
+        pytest.param(lambda: replace(leaf(), key=GOOD.key_pem(b"secret")), "tls.key is encrypted", id="encrypted key"),
+        pytest.param(lambda: replace(leaf(), key=b""), "tls.key is empty", id="no key"),
+        pytest.param(lambda: replace(leaf(), ca=b""), "ca.crt is empty", id="no authority"),
+        pytest.param(lambda: replace(leaf(), certificate=GOOD.key_pem()), "tls.crt holds a private key", id="swapped files"),
+        pytest.param(lambda: replace(leaf(), certificate=b"hello"), "tls.crt is not a PEM certificate", id="not PEM"),
+        pytest.param(lambda: replace(leaf(), key=b"hello"), "tls.key is not a PEM private key", id="key not PEM"),
+        pytest.param(lambda: replace(leaf(), ca_key=OTHER.key_pem()), "ca.key does not belong", id="another authority's key"),
+    ],
+)
+def test_bad_material_is_refused_in_words(given: object, words: str) -> None:
+    assert callable(given)
+    with pytest.raises(CertificateError) as caught:
+        check_material(given(), ["gangwarden.test"], NOW)
+    assert words in str(caught.value)
+    assert "PRIVATE" not in str(caught.value)
+
+
+def test_an_expired_authority_is_named_as_the_reason() -> None:
+    old = issue(AUTHORITY.but(end=NOW - timedelta(days=1), start=NOW - timedelta(days=9)))
+    assert why_untrusted(issue(Wish(), old).pem, old.pem, NOW) == "an authority that signed it has expired or is not valid yet"
+
+
+def test_one_valid_signer_of_two_is_enough() -> None:
+    assert why_untrusted(GOOD.pem, OTHER.pem + ROOT.pem, NOW) == ""
+
+
+def test_a_namesake_of_the_authority_does_not_vouch() -> None:
+    namesake = issue(AUTHORITY)
+    assert "does not hold" in why_untrusted(GOOD.pem, namesake.pem, NOW)
+
+
+def test_a_loop_of_authorities_ends() -> None:
+    first, second = issue(AUTHORITY.but(name="a")), issue(AUTHORITY.but(name="b"))
+    crossed = [issue(AUTHORITY.but(name="a"), second, first.key), issue(AUTHORITY.but(name="b"), first, second.key)]
+    chain = issue(Wish(), crossed[0]).pem + crossed[0].pem + crossed[1].pem
+    assert "does not hold" in why_untrusted(chain, ROOT.pem, NOW)
+
+
+@pytest.mark.parametrize(
+    "pem, words",
+    [
+        pytest.param(b"x" * 300_000, "at most 262144 are read", id="too many bytes"),
+        pytest.param(b"-----BEGIN CERTIFICATE-----\n" * (CERTIFICATES_LIMIT + 1), "at most 100 are read", id="too many blocks"),
+        pytest.param(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "is not a PEM certificate", id="not DER"),
+        pytest.param(b" \n", "is empty", id="blank"),
+    ],
+)
+def test_crafted_pem_is_refused_before_it_is_parsed(pem: bytes, words: str) -> None:
+    with pytest.raises(CertificateError, match=words):
+        parse_certificates(pem, what="the bundle")
+
+
+def test_a_huge_key_is_not_parsed() -> None:
+    with pytest.raises(CertificateError, match="at most 16384 are read"):
+        parse_key(b"x" * 20_000, what="tls.key")
+
+
+def test_material_without_a_leaf_has_none() -> None:
+    held = inspect_material(Material(ca=ROOT.pem, ca_key=ROOT.key_pem()))
+    assert held.leaf is None
+    assert held.has_authority_key
