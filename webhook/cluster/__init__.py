@@ -1,1 +1,39 @@
-"""cluster."""
+"""The Kubernetes API: watch, snapshot, apply, evict, lease, capability probe, and its file twin for offline use.
+
+Knows credentials, REST, versions, retries and how objects are kept in memory; the only importer of ``kubernetes`` and
+``aiohttp``. Must not know policies, or why an action was planned: it is handed kinds to follow, actions to do and
+objects to write, and answers with objects, outcomes and ClusterErrors.
+"""
+
+from webhook.cluster.api import Api
+from webhook.cluster.configurations import WebhookConfigurations
+from webhook.cluster.connection import Connection, connect
+from webhook.cluster.elector import Elector
+from webhook.cluster.events import EventRecorder
+from webhook.cluster.executor import Done, Executor, Failed, Moot, Outcome
+from webhook.cluster.feed import Change, Listener, SnapshotFeed
+from webhook.cluster.informer import Informer
+from webhook.cluster.probe import probe_capabilities
+from webhook.cluster.secret import SecretStore
+from webhook.cluster.trim import Trimmer
+
+__all__ = [
+    "Api",
+    "Change",
+    "Connection",
+    "Done",
+    "Elector",
+    "EventRecorder",
+    "Executor",
+    "Failed",
+    "Informer",
+    "Listener",
+    "Moot",
+    "Outcome",
+    "SecretStore",
+    "SnapshotFeed",
+    "Trimmer",
+    "WebhookConfigurations",
+    "connect",
+    "probe_capabilities",
+]

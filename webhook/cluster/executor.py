@@ -1,0 +1,107 @@
+"""Does what planners planned, in their order, and says what became of each action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import structlog
+
+from webhook.cluster.api import Api
+from webhook.cluster.events import EventRecorder
+from webhook.errors import ClusterError
+from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
+from webhook.model.groups import FIELD_MANAGER
+from webhook.model.objects import Object, ObjectKey
+
+_LOG = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It was done; ``object`` is what the API server holds now (None: deleted, or nothing was to be written)."""
+
+    action: PlannedAction
+    object: Object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moot:
+    """It is not needed any more, or no longer about the same object."""
+
+    action: PlannedAction
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It was refused or the API server was away; what follows it was not tried. Plan again after a pause."""
+
+    action: PlannedAction
+    error: ClusterError
+
+
+Outcome: TypeAlias = Done | Moot | Failed
+
+
+class Executor:
+    """Performs planned actions through an Api; the Api's fence stops it when leadership is lost."""
+
+    def __init__(self, api: Api, recorder: EventRecorder) -> None:
+        self._api, self._recorder = api, recorder
+
+    async def perform(self, actions: Sequence[PlannedAction]) -> tuple[Outcome, ...]:
+        """Perform actions in order up to the first write that fails. A Recheck is the caller's; it is Done at once.
+
+        An event that could not be recorded stops nothing: telling must not hinder doing.
+        """
+        outcomes: list[Outcome] = []
+        for action in actions:
+            outcome = await self._perform_one(action)
+            outcomes.append(outcome)
+            if isinstance(outcome, Failed) and not isinstance(action, Tell):
+                break
+        return tuple(outcomes)
+
+    async def _perform_one(self, action: PlannedAction) -> Outcome:
+        try:
+            match action:
+                case Apply():
+                    return await self._apply(action)
+                case Delete():
+                    return await self._delete(action)
+                case Tell():
+                    return Done(action, await self._recorder.post(action))
+                case Recheck():
+                    return Done(action)
+                case _:
+                    assert_never(action)
+        except ClusterError as error:
+            _LOG.warning("action failed", action=type(action).__name__, reason=action.reason, error=str(error))
+            return Failed(action, error)
+
+    async def _apply(self, action: Apply) -> Outcome:
+        key = ObjectKey.of(action.object)
+        try:
+            stored = await self._api.server_side_apply(action.object, manager=FIELD_MANAGER)
+        except ClusterError as error:
+            if "being terminated" in str(error):  # 403, cause NamespaceTerminating: nothing can be created there any more
+                return Moot(action, f"namespace {key.namespace} is being deleted")
+            if error.status == 404 and f'namespaces "{key.namespace}"' in str(error):
+                return Moot(action, f"namespace {key.namespace} is gone")
+            raise
+        _LOG.info("applied", key=str(key), reason=action.reason)
+        return Done(action, stored)
+
+    async def _delete(self, action: Delete) -> Outcome:
+        try:
+            await self._api.delete(action.key, uid=action.uid)
+        except ClusterError as error:
+            if error.status == 404:
+                return Moot(action, "it is gone already")
+            if error.status == 409:
+                return Moot(action, "another object has its name now")
+            raise
+        _LOG.info("deleted", key=str(action.key), reason=action.reason)
+        return Done(action)

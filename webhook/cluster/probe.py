@@ -1,0 +1,71 @@
+"""Finds out what the API server does with group fields, by asking it to admit objects without storing them.
+
+Discovery and OpenAPI do not tell: a field whose gate is off is served, accepted and dropped without a word
+(podgroup/strategy.go). So one Job and one PodGroup are sent with ``dryRun=All`` and the answer is read. This says
+nothing about the gates of the scheduler and the controller manager.
+"""
+
+from __future__ import annotations
+
+from webhook.admission.configurations import PROBE_LABEL
+from webhook.cluster.api import Api
+from webhook.errors import ClusterError
+from webhook.model.groups import SCHEDULING_VERSION, Capabilities
+from webhook.model.objects import Object
+
+_TEMPLATE = {"restartPolicy": "Never", "containers": [{"name": "probe", "image": "probe"}]}
+
+
+async def probe_capabilities(api: Api, *, namespace: str = "default") -> Capabilities:
+    """Ask what this API server keeps of group fields; repeat it, gates change with every upgrade.
+
+    Raises ClusterError when the server is away or refuses the probe: then nothing new is known.
+    """
+    try:
+        served = await api.read(f"/apis/{SCHEDULING_VERSION}")
+    except ClusterError as error:
+        if error.status == 404:
+            return Capabilities()
+        raise
+    names = {entry.get("name") for entry in served.get("resources") or ()}
+    if not {"workloads", "podgroups"} <= names:
+        return Capabilities()
+    job = (await api.create(_job(namespace), dry_run=True))["spec"]
+    group = (await api.create(_pod_group(namespace), dry_run=True))["spec"]
+    return Capabilities(
+        group_objects="schedulingGroup" in job["template"]["spec"],
+        native_jobs="scheduling" in job,
+        topology="schedulingConstraints" in group,
+        shared_claims="resourceClaims" in group,
+    )
+
+
+def _metadata(namespace: str) -> Object:
+    return {"namespace": namespace, "generateName": "gangwarden-probe-", "labels": {PROBE_LABEL: "true"}}
+
+
+def _job(namespace: str) -> Object:
+    """Build a Job that is valid with and without its group fields; ``basic`` asks for nothing."""
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _metadata(namespace),
+        "spec": {
+            "suspend": True,
+            "scheduling": {"schedulingPolicy": {"basic": {}}},
+            "template": {"spec": _TEMPLATE | {"schedulingGroup": {"podGroupName": "gangwarden-probe"}}},
+        },
+    }
+
+
+def _pod_group(namespace: str) -> Object:
+    return {
+        "apiVersion": SCHEDULING_VERSION,
+        "kind": "PodGroup",
+        "metadata": _metadata(namespace),
+        "spec": {
+            "schedulingPolicy": {"basic": {}},
+            "schedulingConstraints": {"topology": [{"key": "topology.kubernetes.io/zone"}]},
+            "resourceClaims": [{"name": "probe", "resourceClaimTemplateName": "gangwarden-probe"}],
+        },
+    }
