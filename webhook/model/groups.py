@@ -20,6 +20,8 @@ MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "gangwarden"
 OWNER_UID_LABEL = "gangwarden.dev/owner-uid"
 """On our Workloads and PodGroups: the UID of the workload they were made for."""
+PROBE_LABEL = "gangwarden.dev/probe"
+"""On objects of our capability probe, sent with dryRun: our own webhooks skip them, or we would probe ourselves."""
 FIELD_MANAGER = "gangwarden"
 
 
