@@ -1,1 +1,28 @@
-"""policies."""
+"""Policy files: read strictly, compiled to a set, watched and swapped; the one room that knows how they lie on disk.
+
+Knows YAML, files and the kinds among them. Must not know what rules mean (``rules``, ``groups``), how a review travels
+or who is told of a reload. A set that cannot be loaded whole is not loaded at all, and every error names its place.
+"""
+
+from webhook.policies.bundled import bundled_policies, bundled_profile
+from webhook.policies.cases import load_cases
+from webhook.policies.load import load_policies
+from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
+from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
+from webhook.policies.watch import PolicyWatcher
+
+__all__ = [
+    "BrokenSource",
+    "Document",
+    "Kept",
+    "Node",
+    "PolicyStore",
+    "PolicyWatcher",
+    "Swap",
+    "Swapped",
+    "bundled_policies",
+    "bundled_profile",
+    "load_cases",
+    "load_policies",
+    "read_documents",
+]

@@ -1,1 +1,58 @@
-"""rules."""
+"""What every policy kind shares: whether it speaks of a request, with which params, and what its expressions say.
+
+Knows policies, requests and CEL programs; follows the API server's own plugins (apiserver pkg/admission/plugin), texts
+included. Must not know files, clients, clocks or how a review travels; what it needs of the world it asks ``World``.
+"""
+
+from webhook.rules.cluster import NEEDED_KINDS, ClusterView
+from webhook.rules.compile import (
+    ADMISSION_ROOTS,
+    WORKLOAD_ROOTS,
+    CompiledHead,
+    CompiledPolicy,
+    CompiledValidation,
+    NamedProgram,
+    compile_head,
+    compile_one,
+    compile_policy,
+    references,
+)
+from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
+from webhook.rules.judge import denial_text, judge, warning_text
+from webhook.rules.match import match
+from webhook.rules.params import collect_params
+from webhook.rules.problems import RuleProblem
+from webhook.rules.run import Run
+from webhook.rules.selectors import selects
+from webhook.rules.world import Situation, World, bare_namespace
+
+__all__ = [
+    "ADMISSION_ROOTS",
+    "NEEDED_KINDS",
+    "WORKLOAD_ROOTS",
+    "ClusterView",
+    "CompiledHead",
+    "CompiledPolicy",
+    "CompiledValidation",
+    "Invocation",
+    "Misconfigured",
+    "NamedProgram",
+    "RuleProblem",
+    "Run",
+    "Situation",
+    "Step",
+    "World",
+    "bare_namespace",
+    "collect_params",
+    "compile_head",
+    "compile_one",
+    "compile_policy",
+    "conditions_hold",
+    "denial_text",
+    "invocations",
+    "judge",
+    "match",
+    "references",
+    "selects",
+    "warning_text",
+]

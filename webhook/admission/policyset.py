@@ -1,0 +1,148 @@
+"""A set of policies as reviews see it: compiled, bound, never changed; a new set takes its place as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from types import MappingProxyType
+
+from webhook.admission.attach import BoundWorkload
+from webhook.model.objects import Kind, Object, labels_of, metadata_of
+from webhook.model.policies import Action, Binding, Head, LabelSelector, MatchResources, ParamKind, ParamRef
+from webhook.rules import NEEDED_KINDS, CompiledPolicy, selects
+
+INSTALL_LABEL, NATIVE = "gangwarden.dev/install", "native"
+"""Label of a policy that belongs into the cluster as an object, because it must hold while our webhook is away."""
+_NAMESPACED = frozenset({("v1", "ConfigMap"), ("v1", "Secret")})
+"""Built-in kinds that serve as params; of other kinds the objects themselves show whether they have namespaces."""
+BoundPolicy = tuple[CompiledPolicy, tuple[Binding, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamIndex:
+    """Objects of any kind that stood among the policy files."""
+
+    objects: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """By apiVersion and kind, in the order of namespace and name."""
+
+    @classmethod
+    def of(cls, objects: Iterable[Object]) -> ParamIndex:
+        """Index objects; a ConfigMap or Secret without a namespace belongs to ``default``."""
+        found: dict[tuple[str, str], list[Object]] = {}
+        for obj in objects:
+            key = (Kind.of(obj).api_version, Kind.of(obj).kind)
+            meta = metadata_of(obj)
+            if key in _NAMESPACED and not meta.get("namespace"):
+                obj = {**obj, "metadata": {**meta, "namespace": "default"}}  # noqa: PLW2901 - the same object, completed
+            found.setdefault(key, []).append(obj)
+        return cls({key: tuple(sorted(values, key=_order)) for key, values in found.items()})
+
+    def params(self, kind: ParamKind, namespace: str, *, name: str | None, selector: LabelSelector | None) -> tuple[Object, ...]:
+        """Return the params in one namespace (empty: cluster-scoped) by name or by selector."""
+        return tuple(
+            obj
+            for obj in self.objects.get((kind.api_version, kind.kind), ())
+            if _order(obj)[0] == namespace
+            and (name is None or _order(obj)[1] == name)
+            and (selector is None or selects(selector, labels_of(obj)))
+        )
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        """Tell whether params of this kind live in namespaces; None when there are none to tell by."""
+        key = (kind.api_version, kind.kind)
+        found = self.objects.get(key)
+        if key in _NAMESPACED:
+            return True
+        return any(_order(obj)[0] for obj in found) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySet:
+    """Everything that was loaded, in the order of names."""
+
+    validating: tuple[BoundPolicy, ...] = ()
+    workload: tuple[BoundWorkload, ...] = ()
+    params: ParamIndex = field(default_factory=ParamIndex)
+    revision: str = ""
+    """Hash of the files' names and contents."""
+    warnings: tuple[str, ...] = ()
+    """What an author should know, such as a policy without a binding."""
+    needs: frozenset[tuple[str, str]] = frozenset()
+    """Group and kind of everything that must be watched for these policies."""
+
+
+EMPTY_POLICIES = PolicySet()
+
+
+def heads_of(policies: PolicySet) -> Iterator[tuple[Head, tuple[Binding, ...], frozenset[str]]]:
+    """Yield every policy's head, its bindings, and the root variables that its expressions read."""
+    for policy, bindings in policies.validating:
+        yield policy.head.source, bindings, policy.references
+    for bound in policies.workload:
+        programs = (named.program for named in (*bound.policy.conditions.match_conditions, *bound.policy.head.variables))
+        groups = (
+            program
+            for group in bound.policy.groups
+            for program in (group.count, group.min_count, group.topology_key, group.priority_class_name)
+            if program
+        )
+        roots = frozenset(chain.from_iterable(program.references for program in (*programs, *groups)))
+        yield bound.policy.source.head, bound.bindings, roots
+
+
+def needs_of(policies: PolicySet) -> frozenset[tuple[str, str]]:
+    """Return group and kind of what must be watched: namespaces, what ``cluster`` shows, params not among the files."""
+    found: set[tuple[str, str]] = set()
+    for head, bindings, roots in heads_of(policies):
+        resources = [head.match_constraints, *(b.match_resources for b in bindings if b.match_resources)]
+        if "namespaceObject" in roots or any(map(_selects_namespaces, resources)):
+            found.add(("", "Namespace"))
+        if "cluster" in roots:
+            found |= NEEDED_KINDS
+        kind = head.param_kind
+        if kind and any(not _is_filed(kind, b.param_ref, policies.params) for b in bindings if b.param_ref):
+            found.add((Kind.parse(kind.api_version, kind.kind).group, kind.kind))
+    return frozenset(found)
+
+
+def served_policies(policies: PolicySet) -> PolicySet:
+    """Return the set without the policies that are installed into the API server itself: it asks them, not us."""
+    validating = tuple(bound for bound in policies.validating if bound[0].head.source.labels.get(INSTALL_LABEL) != NATIVE)
+    return replace(policies, validating=validating)
+
+
+def bind_unbound(policies: PolicySet) -> PolicySet:
+    """Give each policy without a binding one that denies everywhere, with all params of its kind."""
+    return replace(
+        policies,
+        validating=tuple((policy, bindings or (_default(policy.head.source),)) for policy, bindings in policies.validating),
+        workload=tuple(
+            replace(bound, bindings=bound.bindings or (_default(bound.policy.source.head),)) for bound in policies.workload
+        ),
+    )
+
+
+def _default(head: Head) -> Binding:
+    reference = ParamRef(selector=LabelSelector()) if head.param_kind else None
+    return Binding(
+        name="(none)", policy_kind="", policy_name=head.name, origin=head.origin, param_ref=reference, actions=(Action.DENY,)
+    )
+
+
+def _order(obj: Object) -> tuple[str, str]:
+    meta = metadata_of(obj)
+    return str(meta.get("namespace") or ""), str(meta.get("name") or "")
+
+
+def _selects_namespaces(resources: MatchResources) -> bool:
+    selector = resources.namespace_selector
+    return bool(selector.match_labels or selector.match_expressions)
+
+
+def _is_filed(kind: ParamKind, reference: ParamRef, params: ParamIndex) -> bool:
+    """Tell whether the files hold all that a reference can mean: one object by name, in no or in one namespace."""
+    if not reference.name:
+        return False
+    namespaces: Sequence[str] = (reference.namespace,) if reference.namespace or not params.is_namespaced(kind) else ()
+    return any(params.params(kind, namespace, name=reference.name, selector=None) for namespace in namespaces)

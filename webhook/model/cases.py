@@ -1,0 +1,57 @@
+"""Test cases of policies (kind PolicyTest), decoded, with the contents of the files they name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from webhook.model.objects import Object
+from webhook.model.policies import Origin
+from webhook.model.requests import Operation, UserInfo
+from webhook.model.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What is expected; what is left out is not looked at."""
+
+    verdict: Verdict
+    message: str = ""
+    """Part of the finding's message."""
+    policy: str = ""
+    binding: str = ""
+    rule: str = ""
+    """Such as ``validations[0]``."""
+    field: str = ""
+    patched: Object | None = None
+    """Part of the object after the change."""
+    groups: tuple[Object, ...] | None = None
+    """Parts of objects that the controller would create; an empty tuple: none at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One question and the answer expected of the policies."""
+
+    name: str
+    """A sentence."""
+    origin: Origin
+    operation: Operation = Operation.CREATE
+    object: Object | None = None
+    old_object: Object | None = None
+    sub_resource: str = ""
+    user: UserInfo = field(default_factory=UserInfo)
+    namespace_object: Object | None = None
+    params: tuple[Object, ...] = ()
+    snapshot: tuple[Object, ...] = ()
+    expect: Expectation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyTest:
+    """The cases of one file that belong to the same policies."""
+
+    name: str
+    path: str
+    policies: tuple[str, ...]
+    """Files or folders, as paths that can be opened."""
+    cases: tuple[Case, ...]

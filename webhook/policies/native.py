@@ -1,0 +1,115 @@
+"""Decoders of ValidatingAdmissionPolicy and of bindings, with the API server's validation rules.
+
+Source of the rules: kubernetes 1.37 pkg/apis/admissionregistration/validation/validation.go. One of ours on top: two
+variables of one name, of which the API server would silently use the later.
+"""
+
+from __future__ import annotations
+
+from webhook.model.policies import Action, Binding, NamedExpression, ValidatingPolicy, Validation
+from webhook.policies.cursor import Cursor
+from webhook.policies.heads import HEAD_FIELDS, decode_head, decode_match_resources, decode_name, decode_param_ref, fail_repeated
+from webhook.policies.names import wrong_qualified_name, wrong_subdomain
+
+ROOT_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
+_ANNOTATIONS_LIMIT = 20
+_SOURCE_LIMIT_BYTES = 5 * 1024
+
+
+def decode_validating_policy(root: Cursor) -> ValidatingPolicy:
+    """Read a ValidatingAdmissionPolicy."""
+    spec = spec_of(root)
+    spec.only(*HEAD_FIELDS, "validations", "auditAnnotations")
+    head = decode_head(root, spec)
+    if not spec.items("validations") and not spec.items("auditAnnotations"):
+        spec.fail("required: validations or auditAnnotations must contain at least one item", "validations")
+    validations = (_validation(item) for item in spec.mappings("validations"))
+    return ValidatingPolicy(
+        head=head,
+        validations=tuple(validation for validation in validations if validation),
+        audit_annotations=_annotations(spec, head.name),
+    )
+
+
+def decode_binding(root: Cursor, policy_kind: str, *, default_actions: tuple[Action, ...] = ()) -> Binding:
+    """Read a binding of any policy kind; without ``default_actions`` it must say what it does."""
+    spec = spec_of(root)
+    spec.only("policyName", "paramRef", "matchResources", "validationActions")
+    policy_name = spec.text("policyName", required=True)
+    spec.check("policyName", wrong_subdomain, policy_name)
+    reference, resources = spec.mapping("paramRef"), spec.mapping("matchResources")
+    return Binding(
+        name=decode_name(root),
+        policy_kind=policy_kind,
+        policy_name=policy_name,
+        origin=root.origin,
+        param_ref=decode_param_ref(reference) if reference else None,
+        match_resources=decode_match_resources(resources) if resources else None,
+        actions=_actions(spec, default_actions),
+    )
+
+
+def spec_of(root: Cursor) -> Cursor:
+    """Return ``spec``, or the root itself, with an error noted, when there is none."""
+    root.only(*ROOT_FIELDS)
+    spec = root.mapping("spec")
+    if spec is None:
+        if not root.has("spec"):
+            root.fail("required", "spec")
+        return Cursor(root.document, root.node._replace(value={}, keys={}), "spec", [])
+    return spec
+
+
+def _validation(cursor: Cursor) -> Validation | None:
+    cursor.only("expression", "message", "messageExpression", "reason")
+    expression = cursor.expression("expression", required=True)
+    message, composed = cursor.text("message"), cursor.expression("messageExpression")
+    if message and not message.strip():
+        cursor.fail("must not be blank", "message")
+    if "\n" in message.strip() or "\r" in message.strip():
+        cursor.fail("must not contain line breaks", "message")
+    if composed is None and cursor.text("messageExpression"):
+        cursor.fail("must not be blank", "messageExpression")
+    reason = cursor.text("reason", "Invalid", choices=("Forbidden", "Invalid", "RequestEntityTooLarge"))
+    if expression is None:
+        return None
+    return Validation(expression=expression, message=message, message_expression=composed, reason=reason)
+
+
+def _annotations(spec: Cursor, policy: str) -> tuple[NamedExpression, ...]:
+    items = spec.mappings("auditAnnotations")
+    if len(items) > _ANNOTATIONS_LIMIT:
+        spec.fail(f"at most {_ANNOTATIONS_LIMIT} entries, not {len(items)}", "auditAnnotations")
+    fail_repeated(items, "key")
+    found = []
+    for item in items:
+        item.only("key", "valueExpression")
+        key, expression = item.text("key", required=True), item.expression("valueExpression", required=True)
+        if key and policy:
+            item.check("key", wrong_qualified_name, f"{policy}/{key}")
+        if expression and len(expression.text.strip().encode()) > _SOURCE_LIMIT_BYTES:
+            item.fail(f"at most {_SOURCE_LIMIT_BYTES} bytes", "valueExpression")
+        if expression:
+            found.append(NamedExpression(name=key, expression=expression))
+    return tuple(found)
+
+
+def _actions(spec: Cursor, default: tuple[Action, ...]) -> tuple[Action, ...]:
+    items = spec.items("validationActions")
+    if not items:
+        if not default or spec.has("validationActions"):
+            spec.fail("required: at least one of Deny, Warn and Audit", "validationActions")
+        return default
+    known, found = [action.value for action in Action], []
+    for item in items:
+        if not item.expect(str, "text"):
+            continue
+        if item.node.value not in known:
+            item.fail(f'"{item.node.value}" is not an action: use Deny, Warn or Audit')
+        elif Action(item.node.value) in found:
+            item.fail(f'"{item.node.value}" is there twice')
+        else:
+            found.append(Action(item.node.value))
+    if Action.DENY in found and Action.WARN in found:
+        spec.fail("Deny and Warn together are refused: the same text would come twice", "validationActions")
+    return tuple(found)

@@ -1,0 +1,197 @@
+"""From the policy as written to programs; everything that can be refused is refused here, with its place in the file.
+
+What an expression may read follows apiserver pkg/admission/plugin/cel/compile.go: match conditions know no variables,
+a variable knows the earlier ones, ``params`` exists only with a paramKind. ``compile_head`` serves every policy kind;
+a kind with expressions of its own compiles them with ``compile_one`` over the head's declarations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from webhook.cel import CompileError, Declarations, Program, compile_expression
+from webhook.errors import PolicyError, PolicySetError
+from webhook.model.policies import Expression, Head, NamedExpression, ValidatingPolicy, Validation
+from webhook.rules.cluster import CLUSTER_METHODS
+
+ADMISSION_ROOTS = frozenset({"object", "oldObject", "request", "namespaceObject"})
+"""What expressions read that are evaluated in a review and never again."""
+WORKLOAD_ROOTS = frozenset({"object", "namespaceObject"})
+"""What expressions read that the controller evaluates again later, when no request is at hand."""
+
+_LATER_METHODS = frozenset(
+    {
+        "topology", "fit", "priorityClass", "resourceClaim", "resourceClaimTemplate", "deviceClass", "quotas", "capability",
+        "ageSeconds",
+    }
+)  # fmt: skip
+_FIELDS: Mapping[str, frozenset[str]] = {
+    "request": frozenset(
+        {
+            "kind", "resource", "subResource", "requestKind", "requestResource", "requestSubResource", "name", "namespace",
+            "operation", "userInfo", "dryRun", "options",
+        }
+    ),
+    "namespaceObject": frozenset({"metadata", "spec", "status"}),
+}  # fmt: skip
+_WHY_NOT = {
+    "authorizer": "access checks (authorizer) are not supported by this version; the API server's own policies can use them",
+    "request": "a WorkloadPolicy may not read request: the controller evaluates it again when no request is at hand",
+    "oldObject": "a WorkloadPolicy may not read oldObject: the controller evaluates it again when no request is at hand",
+    "params": "params is known only to a policy with spec.paramKind",
+    "variables": "variables cannot be read here",
+}
+_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+_OBJECT_PATH = re.compile(r"(?<![\w.])object((?:\.\??[A-Za-z_]\w*)+)(\()?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedProgram:
+    """A compiled match condition, variable or audit annotation."""
+
+    name: str
+    program: Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledHead:
+    """What every policy kind shares, compiled."""
+
+    source: Head
+    match_conditions: tuple[NamedProgram, ...] = ()
+    variables: tuple[NamedProgram, ...] = ()
+    declarations: Declarations
+    """What further expressions of the policy may read: everything, all variables included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledValidation:
+    """One validation; ``field`` is the object path it speaks of, if it is exactly one."""
+
+    source: Validation
+    program: Program
+    message: Program | None = None
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledPolicy:
+    """A ValidatingAdmissionPolicy, ready to be evaluated."""
+
+    source: ValidatingPolicy
+    head: CompiledHead
+    validations: tuple[CompiledValidation, ...] = ()
+    audit_annotations: tuple[NamedProgram, ...] = ()
+    references: frozenset[str] = field(default_factory=frozenset)
+    """Every root variable that some expression of the policy reads."""
+
+
+def compile_policy(policy: ValidatingPolicy) -> CompiledPolicy:
+    """Compile a policy; raises PolicySetError with every expression that is wrong."""
+    errors: list[PolicyError] = []
+    head = _head(policy.head, ADMISSION_ROOTS, errors)
+    validations = [_validation(validation, head.declarations, errors) for validation in policy.validations]
+    annotations = _named(policy.audit_annotations, head.declarations, errors)
+    if errors:
+        raise PolicySetError(errors)
+    programs = [program for v in validations if v for program in (v.program, v.message) if program]
+    everything = [*programs, *(named.program for named in (*head.match_conditions, *head.variables, *annotations))]
+    return CompiledPolicy(
+        source=policy,
+        head=head,
+        validations=tuple(validation for validation in validations if validation),
+        audit_annotations=annotations,
+        references=references(everything),
+    )
+
+
+def compile_head(head: Head, *, roots: frozenset[str] = ADMISSION_ROOTS) -> CompiledHead:
+    """Compile conditions and variables; raises PolicySetError with every expression that is wrong."""
+    errors: list[PolicyError] = []
+    compiled = _head(head, roots, errors)
+    if errors:
+        raise PolicySetError(errors)
+    return compiled
+
+
+def compile_one(expression: Expression, declarations: Declarations) -> Program:
+    """Compile one expression; raises PolicyError with its place in the file."""
+    try:
+        return compile_expression(expression.text, declarations)
+    except CompileError as error:
+        line, column = expression.place(error.line, error.column)
+        raise PolicyError(
+            _explain(error.message, expression.text, declarations),
+            path=expression.origin.path,
+            line=line,
+            column=column,
+            field=expression.origin.field,
+        ) from error
+
+
+def references(programs: Iterable[Program]) -> frozenset[str]:
+    """Return every root variable that some program reads."""
+    return frozenset().union(*(program.references for program in programs))
+
+
+def object_path(text: str) -> str:
+    """Return the one path of ``object`` that an expression reads, such as ``spec.completions``; empty if not just one."""
+    paths = set()
+    for found in _OBJECT_PATH.finditer(_STRING.sub("''", text)):
+        path = found[1].lstrip(".").replace("?", "")
+        paths.add(path.rpartition(".")[0] if found[2] else path)  # a name before '(' is a function
+    return paths.pop() if len(paths) == 1 else ""
+
+
+def _head(head: Head, roots: frozenset[str], errors: list[PolicyError]) -> CompiledHead:
+    known = roots | ({"params"} if head.param_kind else set())
+    base = Declarations(
+        variables=known,
+        fields={root: fields for root, fields in _FIELDS.items() if root in known},
+        hosts={"cluster": CLUSTER_METHODS},
+    )
+    conditions = _named(head.match_conditions, base, errors)
+    declarations, variables = _with_variables(base, ()), list[NamedProgram]()
+    for index, variable in enumerate(head.variables):
+        variables += _named((variable,), declarations, errors)
+        declarations = _with_variables(base, (earlier.name for earlier in head.variables[: index + 1]))
+    return CompiledHead(source=head, match_conditions=conditions, variables=tuple(variables), declarations=declarations)
+
+
+def _with_variables(base: Declarations, names: Iterable[str]) -> Declarations:
+    return replace(base, variables=base.variables | {"variables"}, fields={**base.fields, "variables": frozenset(names)})
+
+
+def _named(sources: Iterable[NamedExpression], declarations: Declarations, errors: list[PolicyError]) -> tuple[NamedProgram, ...]:
+    programs = ((source.name, _collect(source.expression, declarations, errors)) for source in sources)
+    return tuple(NamedProgram(name=name, program=program) for name, program in programs if program)
+
+
+def _validation(source: Validation, declarations: Declarations, errors: list[PolicyError]) -> CompiledValidation | None:
+    program = _collect(source.expression, declarations, errors)
+    message = _collect(source.message_expression, declarations, errors) if source.message_expression else None
+    if program is None:
+        return None
+    return CompiledValidation(source=source, program=program, message=message, field=object_path(source.expression.text))
+
+
+def _collect(expression: Expression, declarations: Declarations, errors: list[PolicyError]) -> Program | None:
+    try:
+        return compile_one(expression, declarations)
+    except PolicyError as error:
+        errors.append(error)
+        return None
+
+
+def _explain(message: str, text: str, declarations: Declarations) -> str:
+    """Say why a name is not declared here, where there is a reason worth telling."""
+    bare = _STRING.sub("''", text)
+    for root, reason in _WHY_NOT.items():
+        if root not in declarations.variables and f"'{root}'" in message and re.search(rf"(?<![\w.]){root}\b", bare):
+            return reason
+    for method in _LATER_METHODS:
+        if re.search(rf"\bcluster\.{method}\b", bare) and method in message:
+            return f"cluster.{method} is not supported by this version"
+    return message

@@ -1,0 +1,126 @@
+"""Whether a request is one that a policy or a binding speaks about.
+
+Follows apiserver pkg/admission/plugin/policy/matching/matching.go and plugin/webhook/predicates/{rules,namespace,object}.
+Its "attributes" are those of the client's own request: where the API server has converted the object for us
+(matchPolicy Equivalent of the webhook), ``request_resource`` tells what the client asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from webhook.model.objects import Object, Resource, labels_of
+from webhook.model.policies import MatchResources, ResourceRule
+from webhook.model.requests import AdmissionRequest, Operation
+from webhook.rules.equivalence import equivalents
+from webhook.rules.problems import RuleProblem
+from webhook.rules.selectors import is_everything, selects
+from webhook.rules.world import World
+
+_NAMESPACES = Resource("", "v1", "namespaces")
+_EXEMPT_KINDS = frozenset(
+    f"{prefix}{suffix}"
+    for prefix in ("Validating", "Mutating")
+    for suffix in ("WebhookConfiguration", "AdmissionPolicy", "AdmissionPolicyBinding")
+)
+
+
+def match(constraints: MatchResources, request: AdmissionRequest, world: World) -> Resource | None:
+    """Return the resource under which the constraints know the request, or None.
+
+    A namespace that cannot be found is a problem only if everything else matches.
+    """
+    problem: RuleProblem | None = None
+    try:
+        if not _namespace_matches(constraints, request, world):
+            return None
+    except RuleProblem as error:
+        problem = error
+    if not _object_matches(constraints, request):
+        return None
+    if _find(constraints.exclude_resource_rules, constraints, request):
+        return None
+    asked = asked_resource(request)
+    found = _find(constraints.resource_rules, constraints, request) if constraints.resource_rules else asked
+    if found and problem:
+        raise problem
+    return found
+
+
+def is_exempt(request: AdmissionRequest) -> bool:
+    """Tell whether no policy may judge the request: what configures admission must stay repairable."""
+    kind = request.request_kind or request.kind
+    return kind.group == "admissionregistration.k8s.io" and kind.kind in _EXEMPT_KINDS
+
+
+def asked_resource(request: AdmissionRequest) -> Resource:
+    """Return the resource that the client used."""
+    return request.request_resource or request.resource
+
+
+def asked_namespace(request: AdmissionRequest) -> str:
+    """Return the request's namespace; a Namespace counts as being in itself, as in the API server."""
+    return request.namespace or (request.name if asked_resource(request) == _NAMESPACES else "")
+
+
+def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request: AdmissionRequest) -> Resource | None:
+    asked = asked_resource(request)
+    if any(_rule_matches(rule, asked, request) for rule in rules):
+        return asked
+    if constraints.match_policy != "Equivalent":
+        return None
+    others = dict.fromkeys((request.resource, *equivalents(asked)))
+    candidates = [other for other in others if other != asked]
+    return next((other for rule in rules for other in candidates if _rule_matches(rule, other, request)), None)
+
+
+def _rule_matches(rule: ResourceRule, resource: Resource, request: AdmissionRequest) -> bool:
+    return (
+        _scope_matches(rule.scope, resource, request)
+        and _contains(rule.operations, request.operation.value)
+        and _contains(rule.api_groups, resource.group)
+        and _contains(rule.api_versions, resource.version)
+        and any(_resource_matches(text, resource.resource, _asked_sub_resource(request)) for text in rule.resources)
+        and (not rule.resource_names or request.name in rule.resource_names)
+    )
+
+
+def _scope_matches(scope: str, resource: Resource, request: AdmissionRequest) -> bool:
+    cluster_scoped = resource == _NAMESPACES or not asked_namespace(request)
+    return scope == "*" or (scope == "Cluster") == cluster_scoped
+
+
+def _contains(items: Iterable[str], wanted: str) -> bool:
+    return any(item in ("*", wanted) for item in items)
+
+
+def _resource_matches(text: str, resource: str, sub_resource: str) -> bool:
+    named, _, sub = text.partition("/")
+    return named in ("*", resource) and sub in ("*", sub_resource)
+
+
+def _asked_sub_resource(request: AdmissionRequest) -> str:
+    return request.request_sub_resource if request.request_resource else request.sub_resource
+
+
+def _namespace_matches(constraints: MatchResources, request: AdmissionRequest, world: World) -> bool:
+    name, about_namespace = asked_namespace(request), asked_resource(request).resource == "namespaces"
+    if (not name and not about_namespace) or is_everything(constraints.namespace_selector):
+        return True  # cluster-scoped objects are never selected away
+    changing = request.operation in (Operation.CREATE, Operation.UPDATE)
+    if about_namespace and changing and not _asked_sub_resource(request):
+        return selects(constraints.namespace_selector, labels_of(request.object or {}))  # the labels it is to have
+    found = world.namespace(name)
+    if found is None:
+        raise RuleProblem(f'namespaces "{name}" not found')
+    return selects(constraints.namespace_selector, labels_of(found))
+
+
+def _object_matches(constraints: MatchResources, request: AdmissionRequest) -> bool:
+    """Look at the old object as well: dropping a label in the same update must not slip by."""
+    selector = constraints.object_selector
+
+    def selected(obj: Object | None) -> bool:
+        return obj is not None and selects(selector, labels_of(obj))
+
+    return is_everything(selector) or selected(request.object) or selected(request.old_object)

@@ -1,0 +1,127 @@
+"""One policy under one binding with one param: the values that its expressions see, and the steps they share.
+
+Follows apiserver pkg/admission/plugin/cel/{activation,composition,condition}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from webhook.cel import Budget, EvaluationError, Program
+from webhook.model.objects import Kind, Object, metadata_of
+from webhook.rules.cluster import ClusterView
+from webhook.rules.compile import CompiledHead
+from webhook.rules.match import asked_resource
+from webhook.rules.problems import RuleProblem
+from webhook.rules.world import Situation
+
+_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+_NAMESPACE = Kind("", "v1", "Namespace")
+_NAMESPACE_METADATA = (
+    "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+    "deletionGracePeriodSeconds", "labels", "annotations", "finalizers",
+)  # fmt: skip
+"""What the API server shows of a namespace's metadata (CreateNamespaceObject): no managedFields, no ownerReferences."""
+
+
+class Run:
+    """Evaluates programs over one activation; variables are computed once, when first read."""
+
+    def __init__(self, head: CompiledHead, situation: Situation, params: Object | None) -> None:
+        self.situation = situation
+        self._left = situation.limits.steps_per_policy
+        request = situation.request
+        self._values: dict[str, Any] = {
+            "object": request.object,
+            "oldObject": request.old_object,
+            "request": request.as_json(),
+            "params": params,
+            "namespaceObject": None,
+            "cluster": ClusterView(situation.snapshot, request.namespace),
+            "variables": Variables(head, self),
+        }
+        self._lacks_namespace = request.namespace != "" and (request.request_kind or request.kind) != _NAMESPACE
+
+    @classmethod
+    def of_conditions(cls, head: CompiledHead, situation: Situation, params: Object | None) -> Run:
+        """Build the run of match conditions, which see the client's own resource and no namespaceObject (matcher.go)."""
+        request = situation.request
+        if request.request_resource:
+            situation = replace(situation, request=replace(request, resource=asked_resource(request)))
+        run = cls(head, situation, params)
+        run._lacks_namespace = False
+        run._left = situation.limits.steps_per_conditions
+        return run
+
+    def refill(self) -> None:
+        """Give a new total for the expressions that follow, as the API server does for audit annotations."""
+        self._left = self.situation.limits.steps_per_policy
+
+    def evaluate(self, program: Program) -> Any:
+        """Return the value of a program; raises EvaluationError, or RuleProblem when the shared steps are spent."""
+        if self._lacks_namespace and "namespaceObject" in program.references:
+            self._load_namespace()
+        limits = self.situation.limits
+        budget = Budget(min(self._left, limits.steps_per_expression), self.situation.expired)
+        if self.situation.expired():  # a short expression may never look at the clock
+            raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
+        try:
+            return program.evaluate(self._values, budget)
+        except EvaluationError as error:
+            if error.kind == "cost" and budget.limit < limits.steps_per_expression:
+                raise RuleProblem(_OUT_OF_BUDGET) from error
+            raise
+        finally:
+            self._left -= budget.spent
+
+    def _load_namespace(self) -> None:
+        """Fetch the request's namespace on first use, so that a missing one fails only the rules that read it."""
+        name = self.situation.request.namespace
+        found = self.situation.world.namespace(name)
+        if found is None:
+            raise RuleProblem(f'namespaces "{name}" not found')
+        self._values["namespaceObject"] = trim_namespace(found)
+        self._lacks_namespace = False
+
+
+class Variables(Mapping[str, Any]):
+    """CEL's ``variables``: each is evaluated when first read, and never again."""
+
+    def __init__(self, head: CompiledHead, run: Run) -> None:
+        self._programs = {variable.name: variable.program for variable in head.variables}
+        self._run = run
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            try:
+                self._known[name] = self._run.evaluate(self._programs[name])
+            except EvaluationError as error:
+                # composition.go says which variable failed; the kind stays, for nothing may absorb an overrun
+                error.message = f'composited variable "{name}" fails to evaluate: {error.message}'
+                self._known[name] = error
+        value = self._known[name]
+        if isinstance(value, EvaluationError):
+            raise value
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._programs)
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._programs
+
+
+def trim_namespace(namespace: Object) -> Object:
+    """Return what CEL sees of a Namespace, as the API server's CreateNamespaceObject."""
+    meta = metadata_of(namespace)
+    return {
+        "metadata": {key: meta[key] for key in _NAMESPACE_METADATA if key in meta},
+        "spec": namespace.get("spec") or {},
+        "status": namespace.get("status") or {},
+    }

@@ -1,0 +1,58 @@
+"""What rules may ask about the world around a request, and the situation in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from webhook.model.objects import Object
+from webhook.model.policies import LabelSelector, ParamKind
+from webhook.model.requests import AdmissionRequest
+from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
+from webhook.settings import EvaluationSettings
+
+
+class World(Protocol):
+    """Namespaces and params, from the files, a snapshot or the informers' cache; never from the network."""
+
+    def namespace(self, name: str) -> Object | None:
+        """Return a Namespace, or None when it is not known."""
+
+    def params(self, kind: ParamKind, namespace: str, *, name: str | None, selector: LabelSelector | None) -> Sequence[Object]:
+        """Return the params in one namespace (empty: cluster-scoped) by name or by selector, ordered by name."""
+
+    def is_namespaced(self, kind: ParamKind) -> bool | None:
+        """Tell whether params of this kind live in namespaces; None when nothing is known of the kind."""
+
+
+def never() -> bool:
+    """Say that no deadline applies."""
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One request, and everything that rules may look at while they judge it."""
+
+    request: AdmissionRequest
+    world: World
+    snapshot: Snapshot = EMPTY_SNAPSHOT
+    """What the CEL variable ``cluster`` looks into."""
+    limits: EvaluationSettings = field(default_factory=EvaluationSettings)
+    expired: Callable[[], bool] = never
+    """Tells whether the deadline of the whole review has passed."""
+    skip_undecided: bool = False
+    """True offline: a rule that needs a snapshot nobody gave is skipped, loudly. False in a cluster, where it follows
+    the failurePolicy like any other rule that cannot be evaluated."""
+
+
+def bare_namespace(name: str) -> Object:
+    """Build the Namespace that offline commands assume: active, with the label that the API server always sets."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
