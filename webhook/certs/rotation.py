@@ -23,7 +23,7 @@ from webhook.certs.renewal import Action, DropAuthority, MintAuthority, MintLeaf
 from webhook.errors import CertificateError, ClusterError, GangwardenError
 
 ATTEMPTS = 5  # lost races for the store in a row; two replicas need two, more mean that something else is wrong
-log = structlog.get_logger("gangwarden.certs")
+_LOG = structlog.get_logger(__name__)
 
 
 class MaterialStore(Protocol):
@@ -98,7 +98,7 @@ class Rotator:
         self.held = check_material(material, names, self._clock())
         if self._server is not None and self.held.leaf is not None and self.held.leaf.fingerprint != self._server.served:
             self._server.offer(material)
-            log.info("certificate served", reason="the stored certificate is another than the one in use")
+            _LOG.info("certificate served", reason="the stored certificate is another than the one in use")
         return material
 
     async def run(self, step: Callable[[], Awaitable[object]], *, stop: asyncio.Event) -> None:
@@ -107,7 +107,7 @@ class Rotator:
             try:
                 await step()
             except GangwardenError as error:
-                log.warning("certificates not renewed", reason=str(error), advice=error.advice())
+                _LOG.warning("certificates not renewed", reason=str(error), advice=error.advice())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), self._profile.settings.check_seconds)
 
@@ -137,7 +137,7 @@ class Rotator:
                 self._server.offer(material)
             case _:
                 pass
-        log.info("certificate action", action=type(action).__name__, reason=action.reason)
+        _LOG.info("certificate action", action=type(action).__name__, reason=action.reason)
 
 
 def _foundation(stored: Material | None, last: Material | None, live: tuple[bytes, ...]) -> tuple[Material, Held | None]:
@@ -158,7 +158,7 @@ def _foundation(stored: Material | None, last: Material | None, live: tuple[byte
         except CertificateError as error:
             if not material.ca_key:
                 raise  # somebody else's material is for them to mend
-            log.warning("certificate material is unusable", reason=str(error))
+            _LOG.warning("certificate material is unusable", reason=str(error))
     return Material(ca=merged(live)), None
 
 

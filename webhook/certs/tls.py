@@ -21,14 +21,15 @@ class Tls:
     """The server's side of TLS; ``context`` is what a listener is given, once."""
 
     def __init__(self, material: Material) -> None:
-        self._current = self.context = _build(material)
-        self.context.sni_callback = self._choose
         self.served = _fingerprint(material)
         """Fingerprint of the certificate that new connections get."""
+        self._current = self.context = _build(material)
+        self.context.sni_callback = self._choose
 
     def offer(self, material: Material) -> None:
         """Serve this material from the next handshake on; raises CertificateError and keeps the old if it cannot be used."""
-        self._current, self.served = _build(material), _fingerprint(material)
+        served = _fingerprint(material)
+        self._current, self.served = _build(material), served
 
     def _choose(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         if connection.context is not self._current:

@@ -1,0 +1,89 @@
+"""Lay out the paths: one per phase and failurePolicy, so that no policy inherits another's, and those for operators."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from webhook.model.policies import FailurePolicy
+from webhook.model.requests import Phase
+from webhook.server.limits import InFlight
+from webhook.server.metrics import Metrics
+from webhook.server.reviewing import Endpoint, Reviewer, ReviewHandler
+from webhook.settings import EvaluationSettings, ServingSettings
+
+
+def build_app(
+    reviewer: Reviewer,
+    readiness: Callable[[], list[str]],
+    *,
+    metrics: Metrics,
+    serving: ServingSettings,
+    evaluation: EvaluationSettings,
+    stop: asyncio.Event,
+    evictions: Reviewer | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Starlette:
+    """Build the application.
+
+    ``readiness`` returns the conditions that are not met, as phrases for a person; ``stop`` is the event that ``serve``
+    is given: once it is set the replica is not ready any more. ``/evictions`` exists only with a reviewer for it.
+    """
+    in_flight = InFlight(serving)
+    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="large-review")
+    handlers = {
+        endpoint.path: ReviewHandler(
+            endpoint,
+            in_flight=in_flight,
+            worker=worker,
+            metrics=metrics,
+            serving=serving,
+            evaluation=evaluation,
+            clock=clock,
+        )
+        for endpoint in _endpoints(reviewer, evictions)
+    }
+    app = Starlette(
+        routes=[
+            *(Route(path, handler.handle, methods=["POST"]) for path, handler in handlers.items()),
+            *_status_routes(readiness, metrics, stop),
+        ]
+    )
+    app.router.redirect_slashes = False  # an answer built from the caller's Host header serves nobody here
+    return app
+
+
+def _endpoints(reviewer: Reviewer, evictions: Reviewer | None) -> list[Endpoint]:
+    found = [
+        Endpoint(path=f"/{phase.value}/{policy.value.lower()}", reviewer=reviewer, phase=phase, failure_policy=policy)
+        for phase in Phase
+        for policy in FailurePolicy
+    ]
+    if evictions is not None:
+        # Ignore: the guard may delay a drain, never block it because it is away.
+        found.append(Endpoint(path="/evictions", reviewer=evictions, phase=Phase.VALIDATE, failure_policy=FailurePolicy.IGNORE))
+    return found
+
+
+def _status_routes(readiness: Callable[[], list[str]], metrics: Metrics, stop: asyncio.Event) -> list[Route]:
+    async def healthz(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        unmet = ["the server is shutting down"] if stop.is_set() else readiness()
+        if unmet:
+            return PlainTextResponse("not ready:\n" + "".join(f"- {each}\n" for each in unmet), status_code=503)
+        return PlainTextResponse("ok\n")
+
+    async def render(request: Request) -> Response:
+        page, content_type = metrics.render(request.headers.get("accept", ""))
+        return Response(page, headers={"content-type": content_type})
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", render)]

@@ -1,0 +1,33 @@
+"""Read how long the API server waits, so that our answer comes before it gives up.
+
+It adds ``?timeout=10s`` to each call (apiserver pkg/admission/plugin/webhook/validating/dispatcher.go, ``r.Timeout``),
+in Go's notation for durations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+SHARE = 0.8  # the rest is for the network and for writing the answer
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s|us|µs|ns)")
+_DURATION = re.compile(rf"(?:{_PART.pattern}){{1,6}}")
+
+
+def parse_duration(text: str) -> float | None:
+    """Return the seconds of a Go duration such as ``1m30s``; None for anything else."""
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
+
+
+def deadline_of(clock: Callable[[], float], limit_seconds: float, timeout: str) -> Callable[[], bool]:
+    """Return ``expired()`` for a review that begins now: our own limit or the caller's, whichever ends first.
+
+    ``clock`` must go on while the event loop is busy, for a review may be decided inside of it.
+    """
+    asked = parse_duration(timeout)
+    seconds = min(limit_seconds, asked * SHARE) if asked else limit_seconds
+    end = clock() + seconds
+    return lambda: clock() >= end

@@ -1,0 +1,42 @@
+"""Write logs as one JSON object a line, those of guest libraries too, or as readable lines for a person."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import orjson
+import structlog
+
+GUESTS_LEVEL = logging.WARNING  # uvicorn and aiohttp tell of each start and each odd request at INFO
+
+
+def configure_logging(*, json: bool) -> None:
+    """Set up logging of the process on standard error, once, before anything is logged."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    finish: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+    if json:
+        finish = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(_dump)]
+    structlog.configure(
+        processors=[*shared, *finish],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *finish]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(GUESTS_LEVEL)
+
+
+def _dump(event: object, **_: object) -> str:
+    return orjson.dumps(event, default=str).decode()

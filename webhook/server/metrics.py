@@ -1,0 +1,86 @@
+"""Count what admission does, under the names that operators' dashboards and alerts use.
+
+One registry, handed in: a test, or a process that serves and controls side by side, must not share counters by accident.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import choose_encoder
+
+# An allow takes a millisecond, the API server waits 10 s by default and 30 s at most.
+DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+KINDS_LIMIT = 100  # a cluster's policies match a dozen kinds; more means that somebody sends invented ones
+OTHER = "other"
+OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+
+
+class Metrics:
+    """The counters of a process that answers reviews."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._kinds: set[str] = set()
+        self._requests = Counter(
+            "gangwarden_admission_requests_total",
+            "Reviews answered, by what was said.",
+            ["path", "operation", "kind", "verdict"],
+            registry=registry,
+        )
+        self._duration = Histogram(
+            "gangwarden_admission_duration_seconds",
+            "Time from the last header of a review to its answer.",
+            ["path"],
+            buckets=DURATION_BUCKETS,
+            registry=registry,
+        )
+        self._evaluations = Counter(
+            "gangwarden_policy_evaluations_total", "What single policies said.", ["policy", "verdict"], registry=registry
+        )
+        self._reloads = Counter(
+            "gangwarden_policy_reloads_total", "Attempts to take over edited policies.", ["status"], registry=registry
+        )
+        self._policy_set = Gauge("gangwarden_policy_set_info", "The policy set in force.", ["hash"], registry=registry)
+        self._last_reload = Gauge(
+            "gangwarden_policy_last_reload_timestamp_seconds", "When the policy set in force was taken over.", registry=registry
+        )
+        self._expiry = Gauge(
+            "gangwarden_certificate_expiry_timestamp_seconds", "When a certificate expires.", ["use"], registry=registry
+        )
+
+    def answered(self, path: str, seconds: float, *, operation: str, kind: str, verdict: str) -> None:
+        """Count one answer; what a caller may invent is bounded, for each label value costs memory for good."""
+        operation = operation if operation in OPERATIONS else OTHER
+        self._requests.labels(path=path, operation=operation, kind=self._known(kind), verdict=verdict).inc()
+        self._duration.labels(path=path).observe(seconds)
+
+    def evaluated(self, policy: str, verdict: str) -> None:
+        """Count what one policy said of one object."""
+        self._evaluations.labels(policy=policy, verdict=verdict).inc()
+
+    def reload_succeeded(self, revision: str, at: float) -> None:
+        """Note a new policy set; ``at`` in seconds since the epoch."""
+        self._reloads.labels(status="success").inc()
+        self._policy_set.clear()
+        self._policy_set.labels(hash=revision).set(1)
+        self._last_reload.set(at)
+
+    def reload_failed(self) -> None:
+        """Note that an edit was refused and the old set kept."""
+        self._reloads.labels(status="failure").inc()
+
+    def certificate_expires(self, use: str, at: float) -> None:
+        """Note when the certificate for this use (``serving``, ``authority``) ends, in seconds since the epoch."""
+        self._expiry.labels(use=use).set(at)
+
+    def render(self, accept: str) -> tuple[bytes, str]:
+        """Return the page and its content type, in the format that the scraper accepts."""
+        encoder, content_type = choose_encoder(accept)
+        return encoder(self.registry), content_type
+
+    def _known(self, kind: str) -> str:
+        if kind not in self._kinds:
+            if len(self._kinds) >= KINDS_LIMIT:
+                return OTHER
+            self._kinds.add(kind)
+        return kind

@@ -1,0 +1,154 @@
+"""Guard each connection: uvicorn has no limit on headers and no clock for slow senders.
+
+Measured on uvicorn 0.54: headers or a body that stall are waited for without end, each with a live task, and 64 MB of
+headers are read into memory. So this subclass sets a timer at each stage and counts header bytes. It parses nothing.
+``HttpToolsProtocol`` is not a stable interface, which is why uvicorn is pinned to a minor version and every limit here
+has a test over a socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from webhook.settings import ServingSettings
+
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
+    b"content-type: text/plain; charset=utf-8\r\ncontent-length: 25\r\n\r\nthe headers are too large"
+)
+
+
+class GuardedConfig(uvicorn.Config):
+    """uvicorn's configuration with our limits, for the protocol to find."""
+
+    def __init__(self, app: Starlette, context: ssl.SSLContext | None, serving: ServingSettings, stop: asyncio.Event) -> None:
+        super().__init__(
+            app,
+            host=serving.host,
+            port=serving.port,
+            http=GuardedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,  # a line per decision is written where the decision is known
+            proxy_headers=False,
+            server_header=False,
+            workers=1,
+            timeout_keep_alive=serving.keep_alive_seconds,
+            timeout_graceful_shutdown=serving.shutdown_seconds,
+            ssl_context_factory=(lambda _config, _default: context) if context else None,
+        )
+        self.serving, self.stop = serving, stop
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection with clocks and a bound on headers."""
+
+    def __init__(
+        self,
+        config: GuardedConfig,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits, self._stop = config.serving, config.stop
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_headers, self._in_message, self._began, self._refused = True, False, False, False
+        self._arrived = self._fields = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn's own class
+        """Take a connection, or close it at once when there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connection_limit:
+            transport.abort()
+            return
+        # Nobody needs a parked connection to a server that leaves, and it would hold up the exit.
+        patience = self._limits.drain_seconds if self._stop.is_set() else self._limits.first_byte_seconds
+        self._arm(min(patience, self._limits.first_byte_seconds))
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser, and count what comes before the end of the headers."""
+        if self._refused or self.transport.is_closing():
+            return
+        if self._in_headers:
+            self._arrived += len(data)
+        was_idle, self._began = self.timeout_keep_alive_task is not None, False
+        super().data_received(data)
+        if self._in_headers and self._arrived > self._limits.header_limit_bytes:
+            self._refuse_headers()
+        elif was_idle and not self._began:
+            # Blank lines between requests stop uvicorn's keep-alive clock, and begin no request that has ours.
+            self._arm(self._limits.keep_alive_seconds)
+
+    def on_message_begin(self) -> None:
+        """Start the clock of the headers at their first byte."""
+        super().on_message_begin()
+        self._in_headers = self._in_message = self._began = True
+        self._arrived = self._fields = 0
+        self._arm(self._limits.request_seconds)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Count one header."""
+        self._fields += len(name) + len(value)
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Hand the request to the application, and start the clock of the body."""
+        self._in_headers = False
+        if self._fields + len(self.url) > self._limits.header_limit_bytes:  # all in one read, so not counted before
+            self._refuse_headers()
+            return
+        super().on_headers_complete()
+        if self._stop.is_set():
+            self.cycle.keep_alive = False  # empties the caller's pool without ever closing under a request
+        self._arm(self._limits.request_seconds)
+
+    def on_body(self, body: bytes) -> None:
+        """Pass a piece of the body on."""
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Stop the clock: from here on, time is ours."""
+        self._in_message = False
+        if not self._refused:
+            self._disarm()
+            super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Start a clock for a caller that does not read its answer."""
+        super().pause_writing()
+        self._arm(self._limits.request_seconds)
+
+    def resume_writing(self) -> None:
+        """Stop that clock."""
+        super().resume_writing()
+        if not self._in_message:
+            self._disarm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all clocks."""
+        self._disarm()
+        super().connection_lost(exc)
+
+    def _refuse_headers(self) -> None:
+        self._refused = True
+        self.transport.write(_TOO_LARGE)
+        self.transport.close()
+
+    def _arm(self, seconds: float) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(seconds, self.transport.abort)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,219 @@
+"""Answer one review over HTTP: read, hand to the reviewer, send, count, log. No rule is known here.
+
+Reviews are decided in the event loop. They are pure Python, so a thread would run beside others and not in parallel
+with them, and each hand-over costs as much as a small review. What a thread does buy is fairness, and a caller can
+only make a review slow by making it large: so large ones go to a single thread, where the interpreter slices them.
+One thread, because a decoded body takes twenty times its bytes, and two of the largest at once are enough.
+
+Nothing here turns an error into an answer: what the reviewer did not decide is an HTTP error, to which the API server
+applies the failurePolicy of the webhook whose path this is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+import structlog
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+
+from webhook.errors import ReviewError
+from webhook.model.objects import Object
+from webhook.model.policies import FailurePolicy
+from webhook.model.requests import Phase
+from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Reviewed, Verdict
+from webhook.server.deadlines import deadline_of
+from webhook.server.limits import InFlight, UnreadError, receive_body
+from webhook.server.metrics import Metrics
+from webhook.settings import EvaluationSettings, ServingSettings
+
+RETRY_AFTER_SECONDS = "1"  # client-go repeats a 429 only if told when (rest/request.go checkWait); its timeout bounds it
+WORD_LIMIT = 253  # the longest name Kubernetes accepts; what is longer was invented to fill our log
+_LOG = structlog.get_logger(__name__)
+
+
+class Reviewer(Protocol):
+    """Whoever decides."""
+
+    def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Callable[[], bool]) -> Reviewed:
+        """Decide one decoded body; ReviewError if it is no review. May be called from a thread of the server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A path, and what it asks of whom."""
+
+    path: str
+    reviewer: Reviewer
+    phase: Phase
+    failure_policy: FailurePolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a review is about, for log and counters; read before anything was checked, so all of it may be empty."""
+
+    uid: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What is sent, and what is said about it."""
+
+    response: Response
+    verdict: str
+    subject: Subject = Subject()
+    findings: tuple[Finding, ...] = ()
+
+
+class ReviewHandler:
+    """Answers the reviews that arrive at one endpoint."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        in_flight: InFlight,
+        worker: Executor,
+        metrics: Metrics,
+        serving: ServingSettings,
+        evaluation: EvaluationSettings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._endpoint, self._in_flight, self._worker, self._metrics = endpoint, in_flight, worker, metrics
+        self._serving, self._evaluation, self._clock = serving, evaluation, clock
+
+    async def handle(self, request: Request) -> Response:
+        """Answer one request, whatever was sent and whatever the reviewer does."""
+        started = self._clock()
+        try:
+            with self._in_flight.review() as held:
+                body = await receive_body(request, held, self._serving.body_limit_bytes)
+                timeout = request.query_params.get("timeout", "")
+                outcome = await self._decide(body, deadline_of(self._clock, self._evaluation.deadline_seconds, timeout))
+        except ReviewError as error:
+            outcome = _refused(error, Subject())
+        except ClientDisconnect:
+            # Nobody is left to answer; the caller hung up or was cut off for being slow.
+            outcome = Outcome(response=Response(status_code=400), verdict="abandoned")
+        self._record(outcome, self._clock() - started)
+        return outcome.response
+
+    async def _decide(self, body: bytes, expired: Callable[[], bool]) -> Outcome:
+        if len(body) <= self._serving.inline_limit_bytes:
+            return self._judge(body, expired)
+        return await asyncio.get_running_loop().run_in_executor(self._worker, self._judge, body, expired)
+
+    def _judge(self, body: bytes, expired: Callable[[], bool]) -> Outcome:
+        subject, endpoint = Subject(), self._endpoint
+        try:
+            document = _decode(body)
+            subject = _subject_of(document)
+            reviewed = endpoint.reviewer.review(
+                document, phase=endpoint.phase, failure_policy=endpoint.failure_policy, expired=expired
+            )
+            response = Response(orjson.dumps(reviewed.document), media_type="application/json")
+        except ReviewError as error:
+            return _refused(error, subject)
+        except Exception as error:  # noqa: BLE001 - whatever it is: the caller gets a 500 and the process lives on
+            _LOG.error("review failed", path=endpoint.path, uid=subject.uid, **_describe(error))
+            text = "the review could not be decided because of an internal error; see the log of the webhook"
+            return Outcome(response=PlainTextResponse(text, status_code=500), verdict=Verdict.ERROR, subject=subject)
+        return Outcome(
+            response=response,
+            verdict=_verdict_of(reviewed.answer),
+            subject=subject,
+            findings=reviewed.answer.trail.findings,
+        )
+
+    def _record(self, outcome: Outcome, seconds: float) -> None:
+        subject = outcome.subject
+        self._metrics.answered(
+            self._endpoint.path, seconds, operation=subject.operation, kind=subject.kind, verdict=outcome.verdict
+        )
+        for finding in outcome.findings:
+            self._metrics.evaluated(finding.policy, finding.verdict)
+        _LOG.info(
+            "review",
+            path=self._endpoint.path,
+            uid=subject.uid,
+            kind=subject.kind,
+            namespace=subject.namespace,
+            name=subject.name,
+            operation=subject.operation,
+            verdict=outcome.verdict,
+            status=outcome.response.status_code,
+            policies=_policies_of(outcome.findings),
+            ms=round(seconds * 1000, 2),
+        )
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)  # refuses more than 1,024 levels of nesting by itself
+    except orjson.JSONDecodeError as error:
+        raise ReviewError(f"the body is not JSON: {error.msg} at byte {error.pos}") from error
+
+
+def _refused(error: ReviewError, subject: Subject) -> Outcome:
+    headers = {}
+    if error.status == 429:
+        headers["Retry-After"] = RETRY_AFTER_SECONDS
+    if isinstance(error, UnreadError):
+        headers["Connection"] = "close"
+    verdict = "shed" if error.status == 429 else "refused"
+    # Plain text is what client-go puts into its own error (rest/request.go isTextResponse), so a person reads it.
+    return Outcome(response=PlainTextResponse(str(error), error.status, headers), verdict=verdict, subject=subject)
+
+
+def _verdict_of(answer: Answer) -> str:
+    match answer:
+        case Denied():
+            return Verdict.DENY
+        case Patched():
+            return "patch"
+        case Admitted():
+            return Verdict.ALLOW
+
+
+def _policies_of(findings: tuple[Finding, ...]) -> list[str]:
+    """Name the policies that had something to say; those that simply allow would fill every line."""
+    spoke = (each for each in findings if each.verdict not in {Verdict.ALLOW, Verdict.SKIP})
+    return sorted({f"{each.policy}:{each.verdict}" for each in spoke})
+
+
+def _subject_of(document: Any) -> Subject:
+    request = _mapping(document, "request")
+    return Subject(
+        uid=_word(request.get("uid")),
+        kind=_word(_mapping(request, "kind").get("kind")),
+        namespace=_word(request.get("namespace")),
+        name=_word(request.get("name")),
+        operation=_word(request.get("operation")),
+    )
+
+
+def _mapping(value: Any, key: str) -> Object:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _word(value: Any) -> str:
+    """Return text that is safe to log: short, of one line, without escape sequences."""
+    return "".join(each if each.isprintable() else "?" for each in value[:WORD_LIMIT]) if isinstance(value, str) else ""
+
+
+def _describe(error: Exception) -> dict[str, Any]:
+    """Say where an error came from, without its text and without values: either may hold a piece of the object."""
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    return {"error": type(error).__name__, "at": [f"{each.filename}:{each.lineno} {each.name}" for each in frames]}
