@@ -33,10 +33,8 @@ async def test_a_change_during_the_work_is_handled_afterwards(queue):
 
 
 async def test_failures_come_back_after_pauses_that_double_up_to_a_limit(queue):
-    pauses = []
     queue.add("a")
-    for _ in range(4):
-        pauses.append(queue.failed(await asyncio.wait_for(queue.take(), 10)))
+    pauses = [queue.failed(await asyncio.wait_for(queue.take(), 10)) for _ in range(4)]
     assert pauses == [0.01, 0.02, 0.04, 0.04]
 
 

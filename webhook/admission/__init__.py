@@ -1,1 +1,46 @@
-"""admission."""
+"""A review: decode, decide, mutate, diff, encode; and the same rounds for a manifest without an API server.
+
+Knows policy sets, requests and group plans. Knows no HTTP, no file and no client: a review comes as a decoded body
+and leaves as a document, and what it needs of the cluster is handed in as a snapshot.
+"""
+
+from webhook.admission.ask import Asker, as_stored, in_namespace, is_cluster_scoped, request_for
+from webhook.admission.attach import BoundWorkload, Surroundings, attach
+from webhook.admission.check import Checker, created_objects, is_finding
+from webhook.admission.configurations import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_configurations, webhook_needs
+from webhook.admission.decode import decode_review
+from webhook.admission.defaults import apply_defaults
+from webhook.admission.encode import encode_review
+from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, served_policies
+from webhook.admission.review import Round, decide
+from webhook.admission.world import SnapshotWorld
+
+__all__ = [
+    "CONFIGURATION_NAME",
+    "EMPTY_POLICIES",
+    "Asker",
+    "BoundWorkload",
+    "Checker",
+    "Endpoint",
+    "ParamIndex",
+    "PolicySet",
+    "Round",
+    "SnapshotWorld",
+    "Surroundings",
+    "WebhookNeeds",
+    "apply_defaults",
+    "as_stored",
+    "attach",
+    "bind_unbound",
+    "created_objects",
+    "decide",
+    "decode_review",
+    "encode_review",
+    "in_namespace",
+    "is_cluster_scoped",
+    "is_finding",
+    "plan_configurations",
+    "request_for",
+    "served_policies",
+    "webhook_needs",
+]

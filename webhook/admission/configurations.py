@@ -9,9 +9,10 @@ Kyverno 11122).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from webhook.admission.policyset import PolicySet, is_served
 from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy, ResourceRule
@@ -40,7 +41,23 @@ class WebhookNeeds:
 
     mutating: Sequence[ResourceRule]
     """Of the WorkloadPolicies, always with failurePolicy Ignore: the native policy stands in while we are away."""
-    validating: dict[FailurePolicy, Sequence[ResourceRule]]
+    validating: Mapping[FailurePolicy, Sequence[ResourceRule]]
+
+
+def webhook_needs(policies: PolicySet) -> WebhookNeeds:
+    """Return the rules that must be sent to us for these policies; a policy without a binding asks for nothing."""
+    validating: dict[FailurePolicy, list[ResourceRule]] = {policy: [] for policy in FailurePolicy}
+    for policy, bindings in policies.validating:
+        head = policy.head.source
+        if bindings and is_served(policy):
+            validating[head.failure_policy] += head.match_constraints.resource_rules
+    mutating = [
+        rule
+        for bound in policies.workload
+        if bound.bindings
+        for rule in bound.policy.source.head.match_constraints.resource_rules
+    ]
+    return WebhookNeeds(mutating=mutating, validating=dict(validating))
 
 
 def plan_configurations(

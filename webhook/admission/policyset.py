@@ -106,10 +106,14 @@ def needs_of(policies: PolicySet) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
+def is_served(policy: CompiledPolicy) -> bool:
+    """Tell whether a policy is for us to ask; one that is installed into the API server itself is asked there."""
+    return policy.head.source.labels.get(INSTALL_LABEL) != NATIVE
+
+
 def served_policies(policies: PolicySet) -> PolicySet:
-    """Return the set without the policies that are installed into the API server itself: it asks them, not us."""
-    validating = tuple(bound for bound in policies.validating if bound[0].head.source.labels.get(INSTALL_LABEL) != NATIVE)
-    return replace(policies, validating=validating)
+    """Return the set of those policies that are for us to ask."""
+    return replace(policies, validating=tuple(bound for bound in policies.validating if is_served(bound[0])))
 
 
 def bind_unbound(policies: PolicySet) -> PolicySet:

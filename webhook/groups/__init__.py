@@ -1,1 +1,41 @@
-"""groups."""
+"""Which workload gets which group, by which route, and the objects of a group.
+
+Knows WorkloadPolicies, the rules that every policy shares, and the shapes of ``scheduling.k8s.io/v1beta1``. Knows no
+client and no clock; it never asks the cluster and never creates anything: it returns plans.
+"""
+
+from webhook.groups.causes import Cause, why_waiting
+from webhook.groups.claims import foreign_system, reason_to_leave_alone
+from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
+from webhook.groups.names import group_name, recorded_names, recorded_policy
+from webhook.groups.objects import pod_group_object, stamp, workload_object
+from webhook.groups.plan import has_ended, is_finished, members_of, plan_group, plan_orphans
+from webhook.groups.recorded import plan_recorded, plan_without_policy
+from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
+
+__all__ = [
+    "Cause",
+    "CompiledGroup",
+    "CompiledWorkload",
+    "GroupFailure",
+    "GroupProblem",
+    "check_capabilities",
+    "compile_workload",
+    "foreign_system",
+    "group_name",
+    "has_ended",
+    "is_finished",
+    "members_of",
+    "plan_group",
+    "plan_orphans",
+    "plan_recorded",
+    "plan_without_policy",
+    "pod_group_object",
+    "reason_to_leave_alone",
+    "recorded_names",
+    "recorded_policy",
+    "resolve_groups",
+    "stamp",
+    "why_waiting",
+    "workload_object",
+]

@@ -53,8 +53,13 @@ def members_of(pod_group: str, namespace: str, snapshot: Snapshot) -> Iterator[O
     """Yield the pods that name a PodGroup and have not ended, as the scheduler counts them."""
     for pod in snapshot.list("", "Pod", namespace=namespace):
         named = ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName")
-        if named == pod_group and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+        if named == pod_group and not has_ended(pod):
             yield pod
+
+
+def has_ended(pod: Object) -> bool:
+    """Tell whether a pod is Succeeded or Failed; the scheduler has forgotten it then (its informer filters them)."""
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
 def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:

@@ -1,0 +1,65 @@
+"""A manifest judged without an API server: the same rounds in the same order, and what would be created."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from webhook.admission.ask import as_stored
+from webhook.admission.attach import Surroundings, attach
+from webhook.admission.policyset import PolicySet
+from webhook.groups import pod_group_object, workload_object
+from webhook.model.groups import GroupPlan
+from webhook.model.objects import Object
+from webhook.model.requests import AdmissionRequest
+from webhook.model.results import Result
+from webhook.model.verdicts import Denied, Finding, Patched, Verdict
+from webhook.rules import Situation, judge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checker:
+    """Judges manifests by one set of policies in one set of surroundings."""
+
+    policies: PolicySet
+    surroundings: Surroundings
+    situation: Callable[[AdmissionRequest], Situation]
+    """Puts a request into its world: namespaces, params, deadline."""
+
+    def check(self, request: AdmissionRequest, *, source: str) -> tuple[Result, ...]:
+        """Return what each policy says of the object of a request; one ``skip`` where none matches."""
+        answer, plan = attach(self.policies.workload, self.situation(request), self.surroundings)
+        judged = request.with_object(answer.object) if isinstance(answer, Patched) else request
+        findings = answer.trail.findings
+        if not isinstance(answer, Denied):
+            findings += judge(self.policies.validating, self.situation(judged)).trail.findings
+        if not findings:
+            findings = (Finding(policy="", verdict=Verdict.SKIP, message="no policy matches"),)
+        obj = request.object or request.old_object or {}
+        attached = (plan, answer) if plan is not None and isinstance(answer, Patched) else None
+        return tuple(_result(finding, source, obj, attached) for finding in findings)
+
+
+def created_objects(owner: Object, plan: GroupPlan) -> tuple[Object, ...]:
+    """Return the Workload and PodGroups that the controller will create for a stored workload."""
+    return (workload_object(owner, plan), *(pod_group_object(owner, plan, group) for group in plan.groups))
+
+
+def is_finding(result: Result, fail_on: Sequence[Verdict]) -> bool:
+    """Tell whether a result makes a command exit with 1; a rule that could not be evaluated always does."""
+    return result.finding.verdict in (*fail_on, Verdict.ERROR)
+
+
+def _result(finding: Finding, source: str, obj: Object, attached: tuple[GroupPlan, Patched] | None) -> Result:
+    """Put patch and created objects beside the finding of the policy that asked for them."""
+    if attached is None or (finding.policy, finding.binding) != (attached[0].policy, attached[0].binding):
+        return Result(source=source, object=obj, finding=finding)
+    plan, patched = attached
+    return Result(
+        source=source,
+        object=obj,
+        finding=finding,
+        patch=patched.patch,
+        patched=patched.object,
+        creates=created_objects(as_stored(patched.object), plan),
+    )

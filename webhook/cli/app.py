@@ -1,0 +1,66 @@
+"""The command line: which commands there are, and how errors leave.
+
+Commands are imported when they are called, so that ``--help`` and shell completion do not load a whole server.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+from webhook.errors import GangwardenError
+from webhook.reports import print_error, terminal
+
+_COMMANDS = {
+    "check": ("webhook.cli.check", "Judge manifests offline, with the verdicts of the API server."),
+    "eval": ("webhook.cli.evaluate", "Evaluate a CEL expression, or JSON lines of them."),
+    "dev": ("webhook.cli.develop", "Serve with embedded defaults and admit every manifest of a folder, again on every edit."),
+    "serve": ("webhook.cli.processes", "Run a webhook replica in a cluster."),
+    "controller": ("webhook.cli.processes", "Run the controller in a cluster."),
+    "run": ("webhook.cli.processes", "Run webhook and controller side by side in one process."),
+    "webhooks": ("webhook.cli.webhooks", "Plan, apply or delete the webhook configurations that the policies need."),
+    "certs": ("webhook.cli.certificates", "Make and show certificates."),
+    "completion": ("webhook.cli.completion", "Print the completion script of a shell."),
+}
+
+
+class Commands(click.Group):
+    """Loads a command when it is needed, and turns our errors into words and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands, in the order of a day's work."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        found = getattr(import_module(_COMMANDS[cmd_name][0]), f"{cmd_name}_command")
+        assert isinstance(found, click.Command)  # noqa: S101 - a slip in the table above, not a user's doing
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List commands with their sentences, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, sentence) for name, (_, sentence) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; an error of ours is printed with what to do next, and decides the exit code."""
+        try:
+            return super().invoke(ctx)
+        except GangwardenError as error:
+            print_error(terminal(stderr=True), error)
+            ctx.exit(error.exit_code)
+
+
+@click.group(
+    name="gangwarden",
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 no findings, 1 findings, 2 usage, 3 a policy is broken, 4 an input is broken, 5 no cluster.",
+)
+@click.version_option(version("gangwarden"), "-V", "--version", message="gangwarden %(version)s")
+def main() -> None:
+    """Policy-as-code admission for gangs on Kubernetes: all pods of a group start together, or none does."""

@@ -1,0 +1,152 @@
+"""One process in a cluster, joined from its rooms: what is loaded, who follows what, who ends when."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import structlog
+from prometheus_client import CollectorRegistry
+
+from webhook.admission import Endpoint
+from webhook.certs import load_profile
+from webhook.cli.capabilities import CapabilityWatch
+from webhook.cli.controller_part import ControllerPart
+from webhook.cli.options import endpoint_names
+from webhook.cli.reviewer import LiveReviewer
+from webhook.cli.webhook_part import WebhookPart, material_store
+from webhook.cluster import Api, SnapshotFeed, connect
+from webhook.controller import CONTROLLER_KINDS
+from webhook.errors import GangwardenError
+from webhook.model.groups import SCHEDULING_GROUP
+from webhook.model.objects import Kind
+from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, bundled_policies, bundled_profile, load_policies
+from webhook.server import Metrics, stop_on_signals
+from webhook.settings import Settings
+
+_LOG = structlog.get_logger(__name__)
+_SYNC_SECONDS = 60.0
+"""How long a start waits for the first snapshot."""
+_REVIEW_KINDS = (Kind("", "v1", "Namespace"), Kind(SCHEDULING_GROUP, "v1beta1", "PodGroup"))
+"""What every review may look at: namespaces for selectors, groups to tell a copied record from one of ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a process is to do."""
+
+    webhook: bool
+    controller: bool
+    kubeconfig: str | None = None
+    context: str | None = None
+    policies: tuple[str, ...] = ()
+    """Policy files and folders; none: the shipped ones."""
+    host: str = ""
+    port: int = 9443
+    cert_dir: str = ""
+    cert_secret: str = ""
+    endpoint: Endpoint | None = None
+    """Where the API server reaches us; None: somebody else keeps the webhook configurations."""
+    excluded_namespaces: tuple[str, ...] = ()
+    namespace: str = "gangwarden-system"
+
+
+class ClusterProcess:
+    """Runs the parts of a plan until SIGTERM, or until one of them fails."""
+
+    def __init__(self, plan: Plan, settings: Settings | None = None) -> None:
+        given = settings or Settings()
+        self._plan = plan
+        self._settings = replace(
+            given,
+            serving=replace(given.serving, host=plan.host or given.serving.host, port=plan.port),
+            controller=replace(given.controller, namespace=plan.namespace),
+        )
+        self._paths: Sequence[str | Path] = plan.policies or (bundled_policies(),)
+        self._metrics = Metrics(CollectorRegistry())
+        self._store = PolicyStore(load_policies(self._paths, limits=self._settings.reload))
+        self._metrics.reload_succeeded(self._store.current.revision, time.time())
+        for warning in self._store.current.warnings:
+            _LOG.warning("policies", warning=warning)
+
+    async def run(self) -> None:
+        """Run to the end; raises ClusterError or CertificateError when it cannot start."""
+        stop = asyncio.Event()
+        stop_on_signals(stop)
+        async with await connect(self._plan.kubeconfig, self._plan.context) as connection:
+            api = Api.over(connection)
+            capabilities = CapabilityWatch(api)
+            await capabilities.look()
+            try:
+                await self._run_parts(api, capabilities, stop)
+            except* GangwardenError as failures:
+                raise _first(failures) from failures
+
+    async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
+        feed = SnapshotFeed(api, self._kinds())
+        webhook = self._webhook_part(api) if self._plan.webhook else None
+        watcher = PolicyWatcher(
+            self._paths, self._store, settings=self._settings.reload, told=lambda swap: self._told(swap, feed, webhook)
+        )
+        controller = None
+        if self._plan.controller:
+            controller = ControllerPart(
+                api, feed, self._store, capabilities=lambda: capabilities.current, settings=self._settings.controller
+            )
+        async with asyncio.TaskGroup() as tasks:
+            beside = [tasks.create_task(feed.run()), tasks.create_task(capabilities.run())]
+            tasks.create_task(watcher.run(stop))
+            await feed.wait_synced(_SYNC_SECONDS)
+            if controller is not None:
+                beside.append(tasks.create_task(controller.run()))
+            if webhook is not None:
+                await self._serve(webhook, feed, capabilities, stop)
+            await stop.wait()
+            for task in beside:
+                task.cancel()
+
+    async def _serve(self, webhook: WebhookPart, feed: SnapshotFeed, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
+        reviewer = LiveReviewer(self._store, lambda: feed.current, lambda: capabilities.current, limits=self._settings.evaluation)
+        await webhook.run(
+            reviewer,
+            lambda: [] if feed.synced() else list(feed.problems()),
+            stop=stop,
+            endpoint=self._plan.endpoint,
+            excluded_namespaces=self._plan.excluded_namespaces,
+        )
+
+    def _webhook_part(self, api: Api) -> WebhookPart:
+        profile = load_profile(bundled_profile(), self._settings.certificates)
+        return WebhookPart(
+            api,
+            self._store,
+            self._metrics,
+            self._settings,
+            material_store(api, directory=self._plan.cert_dir, secret=self._plan.cert_secret),
+            profile.with_dns_names(*endpoint_names(self._plan.endpoint)),
+        )
+
+    def _told(self, swap: Swap, feed: SnapshotFeed, webhook: WebhookPart | None) -> None:
+        if isinstance(swap, Kept):
+            self._metrics.reload_failed()
+            _LOG.error("policies not reloaded; the previous set stays in force", revision=swap.revision, because=swap.because)
+            return
+        self._metrics.reload_succeeded(swap.revision, time.time())
+        _LOG.info("policies reloaded", revision=swap.revision, policies=swap.policies, warnings=swap.warnings)
+        feed.want(self._kinds())
+        if webhook is not None:
+            webhook.policies_changed()
+
+    def _kinds(self) -> tuple[Kind, ...]:
+        """Return what is followed: the fixed kinds of the parts, and what the policies in force look at."""
+        fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *(CONTROLLER_KINDS if self._plan.controller else ()))}
+        needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
+        return (*fixed.values(), *needed.values())
+
+
+def _first(failures: BaseExceptionGroup[GangwardenError]) -> GangwardenError:
+    found = failures.exceptions[0]
+    return _first(found) if isinstance(found, BaseExceptionGroup) else found

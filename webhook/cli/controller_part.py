@@ -1,0 +1,61 @@
+"""The controller's half of a process: elected, fenced, acting."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+
+from webhook.admission import SnapshotWorld
+from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, SnapshotFeed
+from webhook.controller import Controller
+from webhook.model.actions import PlannedAction, Tell
+from webhook.model.groups import Capabilities
+from webhook.policies import PolicyStore
+from webhook.settings import ControllerSettings
+
+
+class FencedActor:
+    """Fits ``controller.Actor``: an executor whose writes stop with leadership."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    async def perform_all(self, actions: Sequence[PlannedAction]) -> bool:
+        """Perform actions in order; an event that could not be told is no reason to plan again."""
+        outcomes = await self._executor.perform(actions)
+        return not any(isinstance(outcome, Failed) and not isinstance(outcome.action, Tell) for outcome in outcomes)
+
+
+class ControllerPart:
+    """Waits for the Lease, then keeps group objects."""
+
+    def __init__(
+        self,
+        api: Api,
+        feed: SnapshotFeed,
+        store: PolicyStore,
+        *,
+        capabilities: Callable[[], Capabilities],
+        settings: ControllerSettings,
+    ) -> None:
+        self._elector = Elector(api, settings, identity=identity())
+        fenced = api.fenced(self._elector.fence)
+        self._controller = Controller(
+            feed,
+            FencedActor(Executor(fenced, EventRecorder(fenced))),
+            store,
+            capabilities,
+            lambda snapshot: SnapshotWorld(snapshot=snapshot, files=store.current.params),
+            settings,
+        )
+
+    async def run(self) -> None:
+        """Lead whenever possible, until cancelled."""
+        await self._elector.run(self._controller.run)
+
+
+def identity() -> str:
+    """Return a name that no other process has, also not an earlier one of the same pod."""
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"

@@ -1,0 +1,90 @@
+"""What offline commands take for the cluster: a snapshot from files, or nothing and every capability assumed."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from webhook.admission import PolicySet, SnapshotWorld, Surroundings
+from webhook.cluster import load_snapshot
+from webhook.errors import UsageError
+from webhook.model.groups import Capabilities
+from webhook.model.objects import Object, metadata_of
+from webhook.model.requests import AdmissionRequest
+from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
+from webhook.policies import load_manifests
+from webhook.rules import Situation
+from webhook.settings import EvaluationSettings
+
+ASSUMED = Capabilities(group_objects=True, native_jobs=False, topology=True, shared_claims=True)
+"""Without a snapshot nothing is known, and a verdict about gates would be a guess: they are taken as on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offline:
+    """A cluster that is not there."""
+
+    snapshot: Snapshot
+    surroundings: Surroundings
+    world: SnapshotWorld
+    limits: EvaluationSettings
+    default_namespace: str = "default"
+
+    def situation(self, request: AdmissionRequest) -> Situation:
+        """Put a request into this cluster."""
+        return Situation(
+            request=request,
+            world=self.world,
+            snapshot=self.snapshot,
+            limits=self.limits,
+            expired=deadline(self.limits.deadline_seconds),
+            skip_undecided=True,
+        )
+
+
+def load_offline(paths: Sequence[str], policies: PolicySet, *, namespace_object: str | None = None) -> Offline:
+    """Read a snapshot; raises InputError for what cannot be read."""
+    snapshot, capabilities = _given(paths, policies) if paths else (EMPTY_SNAPSHOT, ASSUMED)
+    default_namespace = "default"
+    if namespace_object is not None:
+        given = _namespace(namespace_object)
+        default_namespace = str(metadata_of(given)["name"])
+        spaces = {"": {**snapshot.buckets.get(("", "Namespace"), {}).get("", {}), default_namespace: given}}
+        snapshot = Snapshot({**snapshot.buckets, ("", "Namespace"): spaces})
+    return Offline(
+        snapshot=snapshot,
+        surroundings=Surroundings(snapshot=snapshot, capabilities=capabilities, token=fresh_token),
+        world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=True),
+        limits=EvaluationSettings(),
+        default_namespace=default_namespace,
+    )
+
+
+def _given(paths: Sequence[str], policies: PolicySet) -> tuple[Snapshot, Capabilities]:
+    """Read a snapshot; of what the policies need and it does not list, the cluster has none."""
+    snapshot, capabilities = load_snapshot(paths)
+    return Snapshot({**{needed: {} for needed in policies.needs}, **snapshot.buckets}), capabilities
+
+
+def fresh_token() -> str:
+    """Return a part of a name that nobody has used: ten lower-case hexadecimal digits."""
+    return secrets.token_hex(5)
+
+
+def deadline(seconds: float) -> partial[bool]:
+    """Return a test that turns true after some seconds."""
+    return partial(_is_past, time.monotonic() + seconds)
+
+
+def _is_past(moment: float) -> bool:
+    return time.monotonic() > moment
+
+
+def _namespace(path: str) -> Object:
+    found = [manifest.object for manifest in load_manifests([path])]
+    if len(found) != 1 or found[0]["kind"] != "Namespace" or not metadata_of(found[0]).get("name"):
+        raise UsageError(f"--namespace-object {path} must hold one Namespace with a name")
+    return found[0]

@@ -1,0 +1,80 @@
+"""Flags that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from webhook.admission import Endpoint
+from webhook.errors import UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def cluster_options(command: Command) -> Command:
+    """Add how the API server is reached."""
+    for option in (
+        click.option("--context", default=None, metavar="NAME", help="Context within the kubeconfig."),
+        click.option(
+            "--kubeconfig",
+            default=None,
+            metavar="PATH",
+            envvar="KUBECONFIG",
+            help="Kubeconfig; inside a pod its service account.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def policy_option(command: Command) -> Command:
+    """Add where policies are."""
+    return click.option(
+        "-p", "--policies", multiple=True, metavar="PATH", help="Policy files or folders; the shipped ones by default."
+    )(command)
+
+
+def endpoint_options(command: Command) -> Command:
+    """Add where the API server reaches the webhook."""
+    for option in (
+        click.option(
+            "--exclude-namespace",
+            "excluded_namespaces",
+            multiple=True,
+            default=("kube-system", "gangwarden-system"),
+            show_default=True,
+            metavar="NS",
+            help="Namespaces whose objects are never sent.",
+        ),
+        click.option("--service", default="", metavar="NS/NAME[:PORT]", help="The Service by which the webhook is reached."),
+        click.option("--url", default="", metavar="URL", help="The URL by which the webhook is reached, without a path."),
+    ):
+        command = option(command)
+    return command
+
+
+def endpoint_of(url: str, service: str) -> Endpoint | None:
+    """Return where the webhook is reached; None when neither flag is given. Raises UsageError for what cannot be."""
+    if url and service:
+        raise UsageError("give either --url or --service")
+    if url:
+        if not url.startswith("https://"):
+            raise UsageError(f"--url {url} must start with https://: the API server calls nothing else")
+        return Endpoint(url=url)
+    if not service:
+        return None
+    place, _, port = service.partition(":")
+    namespace, slash, name = place.partition("/")
+    if not (slash and namespace and name) or (port and not port.isdigit()):
+        raise UsageError(f"--service {service} must be NAMESPACE/NAME or NAMESPACE/NAME:PORT")
+    return Endpoint(service_namespace=namespace, service_name=name, service_port=int(port or 443))
+
+
+def endpoint_names(endpoint: Endpoint | None) -> tuple[str, ...]:
+    """Return the DNS names that the serving certificate needs for an endpoint."""
+    if endpoint is None or endpoint.url:
+        return ()
+    base = f"{endpoint.service_name}.{endpoint.service_namespace}.svc"
+    return (base, f"{base}.cluster.local")

@@ -1,0 +1,91 @@
+"""``serve``, ``controller`` and ``run``: the processes in a cluster, each joined from its rooms in one place."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import click
+
+from webhook.cli.cluster_process import ClusterProcess, Plan
+from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, policy_option
+from webhook.server import configure_logging
+
+
+def serving_options(command: Any) -> Any:
+    """Add where a replica listens and where its certificates are."""
+    for option in (
+        click.option("--cert-secret", default="", metavar="NS/NAME", help="Secret that replicas share for certificates."),
+        click.option(
+            "--cert-dir", default=".gangwarden/certs", show_default=True, metavar="PATH", help="Folder for certificates."
+        ),
+        click.option("--port", default=9443, show_default=True, metavar="N", help="Port to listen on; 0 takes a free one."),
+        click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on."),  # noqa: S104 - see settings
+    ):
+        command = option(command)
+    return command
+
+
+def controller_options(command: Any) -> Any:
+    """Add where the Lease is."""
+    return click.option(
+        "--namespace", default="gangwarden-system", show_default=True, metavar="NS", help="Namespace of the Lease."
+    )(command)
+
+
+def log_option(command: Any) -> Any:
+    """Add the form of the log."""
+    return click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)(command)
+
+
+@click.command("serve")
+@cluster_options
+@policy_option
+@serving_options
+@endpoint_options
+@log_option
+def serve_command(**options: Any) -> None:
+    """Run a webhook replica in a cluster. With --url or --service it keeps the webhook configurations itself."""
+    _run(Plan(webhook=True, controller=False, **_common(options), **_serving(options)), options)
+
+
+@click.command("controller")
+@cluster_options
+@policy_option
+@controller_options
+@log_option
+def controller_command(**options: Any) -> None:
+    """Run the controller in a cluster; of several replicas one works, by a Lease."""
+    _run(Plan(webhook=False, controller=True, namespace=options["namespace"], **_common(options)), options)
+
+
+@click.command("run")
+@cluster_options
+@policy_option
+@serving_options
+@endpoint_options
+@controller_options
+@log_option
+def run_command(**options: Any) -> None:
+    """Run webhook and controller side by side in one process."""
+    _run(Plan(webhook=True, controller=True, namespace=options["namespace"], **_common(options), **_serving(options)), options)
+
+
+def _common(options: dict[str, Any]) -> dict[str, Any]:
+    return {"kubeconfig": options["kubeconfig"], "context": options["context"], "policies": tuple(options["policies"])}
+
+
+def _serving(options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "host": options["host"],
+        "port": options["port"],
+        "cert_dir": options["cert_dir"],
+        "cert_secret": options["cert_secret"],
+        "endpoint": endpoint_of(options["url"], options["service"]),
+        "excluded_namespaces": tuple(options["excluded_namespaces"]),
+    }
+
+
+def _run(plan: Plan, options: dict[str, Any]) -> None:
+    configure_logging(json=options["log_format"] == "json")
+    asyncio.run(ClusterProcess(plan).run())

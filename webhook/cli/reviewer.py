@@ -1,0 +1,56 @@
+"""The webhook's reviewer: takes the policy set and the snapshot of the moment, and hands both to the thinking rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import orjson
+
+from webhook.admission import PolicySet, Round, SnapshotWorld, Surroundings, decide, decode_review, encode_review
+from webhook.cli.offline import fresh_token
+from webhook.model.groups import Capabilities
+from webhook.model.objects import Object
+from webhook.model.policies import FailurePolicy
+from webhook.model.requests import Phase
+from webhook.model.snapshot import Snapshot
+from webhook.model.verdicts import Reviewed
+from webhook.rules import Situation
+from webhook.settings import EvaluationSettings
+
+
+class Holder(Protocol):
+    """Whoever holds the policy set in force."""
+
+    current: PolicySet
+
+
+class LiveReviewer:
+    """Fits ``server.Reviewer``."""
+
+    def __init__(
+        self,
+        policies: Holder,
+        snapshot: Callable[[], Snapshot],
+        capabilities: Callable[[], Capabilities],
+        *,
+        limits: EvaluationSettings,
+        invents_namespaces: bool = False,
+    ) -> None:
+        self._policies, self._snapshot, self._capabilities = policies, snapshot, capabilities
+        self._limits, self._invents_namespaces = limits, invents_namespaces
+
+    def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Callable[[], bool]) -> Reviewed:
+        """Decide one decoded body by one policy set and one snapshot; ReviewError if it is no review."""
+        request = decode_review(body)
+        policies, snapshot = self._policies.current, self._snapshot()
+        situation = Situation(
+            request=request,
+            world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=self._invents_namespaces),
+            snapshot=snapshot,
+            limits=self._limits,
+            expired=expired,
+        )
+        surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
+        answer = decide(Round(phase=phase, failure_policy=failure_policy), policies, situation, surroundings)
+        return Reviewed(document=encode_review(request.uid, answer, dump=orjson.dumps), answer=answer)

@@ -1,0 +1,138 @@
+"""The webhook's half of a process: certificates, the HTTPS endpoint, and the configurations that point to it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+
+from webhook.admission import CONFIGURATION_NAME, Endpoint, plan_configurations, webhook_needs
+from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls, why_untrusted
+from webhook.cluster import Api, SecretStore, WebhookConfigurations
+from webhook.errors import ClusterError, UsageError
+from webhook.policies import PolicyStore
+from webhook.server import Metrics, Reviewer, build_app, serve
+from webhook.settings import Settings
+
+_LOG = structlog.get_logger(__name__)
+_TRUST_SECONDS = 10.0
+"""How often the live caBundle is compared with the served certificate: a GitOps tool may overwrite it at any time."""
+_RETRY_SECONDS = 2.0
+
+
+class WebhookPart:
+    """Serves reviews and keeps what the API server needs to reach them."""
+
+    def __init__(  # noqa: PLR0917 - the parts of one process
+        self, api: Api, store: PolicyStore, metrics: Metrics, settings: Settings, material: MaterialStore, profile: Profile
+    ) -> None:
+        self._api, self._store, self._metrics, self._settings = api, store, metrics, settings
+        self._material_store, self._profile = material, profile
+        self._configurations = WebhookConfigurations(api, CONFIGURATION_NAME)
+        self._changed = asyncio.Event()
+        self._distrust = ""
+
+    def policies_changed(self) -> None:
+        """Say that the policy set is another one, so that the configurations must follow."""
+        self._changed.set()
+
+    async def run(
+        self,
+        reviewer: Reviewer,
+        readiness: Callable[[], list[str]],
+        *,
+        stop: asyncio.Event,
+        endpoint: Endpoint | None,
+        excluded_namespaces: tuple[str, ...],
+    ) -> None:
+        """Serve until ``stop`` is set and all is drained. With an endpoint the configurations are kept as well."""
+        material = await self._rotator(server=None).renew()
+        tls = Tls(material)
+        rotator = self._rotator(server=tls)
+        listening = asyncio.Event()
+        app = build_app(
+            reviewer,
+            lambda: [*readiness(), *([self._distrust] if self._distrust else [])],
+            metrics=self._metrics,
+            serving=self._settings.serving,
+            evaluation=self._settings.evaluation,
+            stop=stop,
+        )
+
+        def started(port: int) -> None:
+            _LOG.info("serving", port=port)
+            listening.set()
+
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(serve(app, tls.context, self._settings.serving, stop=stop, started=started))
+            tasks.create_task(rotator.run(lambda: self._renew(rotator), stop=stop))
+            beside = [tasks.create_task(self._watch_trust(rotator))]
+            await listening.wait()
+            if endpoint is not None:
+                beside.append(tasks.create_task(self._keep(endpoint, excluded_namespaces, rotator)))
+            await serving
+            for task in beside:
+                task.cancel()
+
+    def _rotator(self, server: Tls | None) -> Rotator:
+        return Rotator(
+            self._material_store,
+            profile=self._profile,
+            clock=lambda: datetime.now(UTC),
+            publisher=self._configurations,
+            server=server,
+        )
+
+    async def _renew(self, rotator: Rotator) -> Material:
+        material = await rotator.renew()
+        held = rotator.held
+        if held is not None and held.leaf is not None:
+            self._metrics.certificate_expires("serving", held.leaf.not_after.timestamp())
+            self._metrics.certificate_expires("authority", held.authorities[0].not_after.timestamp())
+        return material
+
+    async def _keep(self, endpoint: Endpoint, excluded: tuple[str, ...], rotator: Rotator) -> None:
+        """Apply the configurations now and whenever the policies change; a refusal is told and tried again."""
+        while True:
+            self._changed.clear()
+            material = await rotator.renew()
+            planned = plan_configurations(
+                webhook_needs(self._store.current),
+                endpoint,
+                ca_bundle=base64.b64encode(material.ca).decode(),
+                excluded_namespaces=excluded,
+            )
+            try:
+                for key in await self._configurations.apply(planned):
+                    _LOG.info("webhook configuration written", key=str(key))
+            except ClusterError as error:
+                _LOG.warning("webhook configurations not written", error=str(error))
+                await asyncio.sleep(_RETRY_SECONDS)
+                continue
+            await self._changed.wait()
+
+    async def _watch_trust(self, rotator: Rotator) -> None:
+        while True:
+            try:
+                material = await rotator.follow()
+                live = await self._configurations.published()
+                reasons = (why_untrusted(material.certificate, bundle, datetime.now(UTC)) for bundle in live if bundle)
+                reason = next((reason for reason in reasons if reason), "")
+                self._distrust = reason and f"the API server does not trust the served certificate: {reason}"
+            except ClusterError as error:
+                _LOG.warning("the live caBundle could not be read", error=str(error))
+            await asyncio.sleep(_TRUST_SECONDS)
+
+
+def material_store(api: Api, *, directory: str, secret: str) -> MaterialStore:
+    """Return where certificates are kept: the Secret that replicas share, or a folder."""
+    if not secret:
+        return FileStore(Path(directory))
+    namespace, _, name = secret.partition("/")
+    if not namespace or not name:
+        raise UsageError(f"--cert-secret {secret} must be NAMESPACE/NAME")
+    return SecretStore(api, namespace=namespace, name=name)

@@ -1,0 +1,181 @@
+"""The loops of the controller: what changed is looked at, planned for and acted on, by one worker a workload.
+
+Everything is planned from the snapshot and the policy set of the moment, so a lost event, a restart or another leader
+costs only time: the resync finds what is missing. Nothing is remembered but what was told, to tell it once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import structlog
+
+from webhook.admission import PolicySet
+from webhook.controller.members import MemberIndex
+from webhook.controller.queue import WorkQueue
+from webhook.controller.upkeep import Upkeep
+from webhook.groups import plan_orphans, recorded_names
+from webhook.model.actions import PlannedAction, Recheck, Tell
+from webhook.model.groups import SCHEDULING_GROUP, Capabilities
+from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
+from webhook.model.snapshot import Snapshot
+from webhook.rules import World
+from webhook.settings import ControllerSettings
+
+_LOG = structlog.get_logger(__name__)
+WORKERS = 4
+"""Workloads handled at the same time: each waits for the API server most of the time."""
+_ORPHAN_SECONDS = 10.0
+_TELL_AGAIN_SECONDS = 300.0
+"""The same sentence about the same object is told again after this long, so that its event does not age away (1 h)."""
+CONTROLLER_KINDS = (
+    Kind("batch", "v1", "Job"),
+    Kind("", "v1", "Pod"),
+    Kind("", "v1", "Namespace"),
+    Kind("scheduling.k8s.io", "v1beta1", "Workload"),
+    Kind("scheduling.k8s.io", "v1beta1", "PodGroup"),
+)
+"""What the loops follow. Workloads of other kinds come with later policies."""
+
+
+class Feed(Protocol):
+    """The followed state of the cluster."""
+
+    current: Snapshot
+
+    def listen(self, listener: Callable[[ObjectKey, Object | None, Object | None], None]) -> None:
+        """Call the listener with key, old and new object after every change."""
+
+
+class Actor(Protocol):
+    """Whoever performs actions."""
+
+    async def perform_all(self, actions: Sequence[PlannedAction]) -> bool:
+        """Perform actions in order; False when one failed and all should be planned again."""
+
+
+class Policies(Protocol):
+    """The policy set in force."""
+
+    current: PolicySet
+
+
+class Controller:
+    """Keeps group objects beside their workloads while it leads."""
+
+    def __init__(  # noqa: PLR0917 - the parts of one process, joined once in cli
+        self,
+        feed: Feed,
+        actor: Actor,
+        policies: Policies,
+        capabilities: Callable[[], Capabilities],
+        world: Callable[[Snapshot], World],
+        settings: ControllerSettings,
+    ) -> None:
+        self._feed, self._actor, self._policies = feed, actor, policies
+        self._capabilities, self._world, self._settings = capabilities, world, settings
+        self._queue: WorkQueue[ObjectKey] | None = None
+        self._members = MemberIndex()
+        self._told: dict[tuple[str, str], tuple[str, datetime]] = {}
+        feed.listen(self._on_change)
+
+    async def run(self) -> None:
+        """Work until cancelled; called anew for each time of leading."""
+        self._queue = WorkQueue(
+            backoff_initial_seconds=self._settings.backoff_initial_seconds,
+            backoff_limit_seconds=self._settings.backoff_limit_seconds,
+        )
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._resync(self._queue))
+                tasks.create_task(self._collect())
+                for _ in range(WORKERS):
+                    tasks.create_task(self._work(self._queue))
+        finally:
+            self._queue.close()
+            self._queue = None
+
+    def _on_change(self, key: ObjectKey, old: Object | None, new: Object | None) -> None:
+        """Queue the workload that a changed object belongs to; costs little while another replica leads."""
+        self._members.on_change(key, old, new)
+        if self._queue is None:
+            return
+        obj = new or old or {}
+        if recorded_names(obj):
+            self._queue.add(key)
+            return
+        for owner in metadata_of(obj).get("ownerReferences") or ():
+            group, _, _ = str(owner.get("apiVersion", "")).rpartition("/")
+            if (group, owner.get("kind")) == ("batch", "Job") and self._is_member_or_group(key, obj):
+                self._queue.add(ObjectKey("batch", "Job", key.namespace, str(owner.get("name"))))
+
+    @staticmethod
+    def _is_member_or_group(key: ObjectKey, obj: Object) -> bool:
+        return key.group == SCHEDULING_GROUP or bool((obj.get("spec") or {}).get("schedulingGroup"))
+
+    async def _work(self, queue: WorkQueue[ObjectKey]) -> None:
+        while True:
+            key = await queue.take()
+            try:
+                succeeded = await self._reconcile(key, queue)
+            except Exception:  # noqa: BLE001 - a bug on one workload must not stop the upkeep of all others
+                _LOG.exception("reconciliation failed", key=str(key))
+                succeeded = False
+            if succeeded:
+                queue.done(key)
+            else:
+                _LOG.warning("will try again", key=str(key), after_seconds=queue.failed(key))
+
+    async def _reconcile(self, key: ObjectKey, queue: WorkQueue[ObjectKey]) -> bool:
+        snapshot = self._feed.current
+        workload = snapshot.get(key)
+        if workload is None:
+            return True
+        deadline = asyncio.get_running_loop().time() + 5.0
+        upkeep = Upkeep(
+            policies=self._policies.current,
+            snapshot=snapshot,
+            world=self._world(snapshot),
+            capabilities=self._capabilities(),
+            now=datetime.now(UTC),
+            silent_wait_seconds=self._settings.silent_wait_seconds,
+            expired=lambda: asyncio.get_running_loop().time() > deadline,
+            members=self._members.members,
+        )
+        actions = upkeep.plan(workload)
+        for action in actions:
+            if isinstance(action, Recheck):
+                queue.add_after(key, action.after_seconds)
+        return await self._actor.perform_all([action for action in actions if self._is_news(action)])
+
+    def _is_news(self, action: PlannedAction) -> bool:
+        """Tell whether an action is to be performed; a sentence that was told of late is not told again."""
+        if isinstance(action, Recheck):
+            return False
+        if not isinstance(action, Tell):
+            return True
+        now, place = datetime.now(UTC), (str(metadata_of(action.about).get("uid")), action.reason)
+        message, at = self._told.get(place, ("", now))
+        if message == action.message and (now - at).total_seconds() < _TELL_AGAIN_SECONDS:
+            return False
+        self._told[place] = (action.message, now)
+        return True
+
+    async def _resync(self, queue: WorkQueue[ObjectKey]) -> None:
+        while True:
+            jobs = [job for job in self._feed.current.list("batch", "Job") if recorded_names(job)]
+            for job in jobs:
+                queue.add(ObjectKey.of(job))
+            alive = {str(metadata_of(job).get("uid")) for job in jobs}
+            self._told = {place: told for place, told in self._told.items() if place[0] in alive}
+            await asyncio.sleep(self._settings.resync_seconds)
+
+    async def _collect(self) -> None:
+        """Delete group objects that lost their workload."""
+        while True:
+            await asyncio.sleep(_ORPHAN_SECONDS)
+            actions = plan_orphans(self._feed.current, now=datetime.now(UTC), grace_seconds=self._settings.orphan_grace_seconds)
+            await self._actor.perform_all(actions)

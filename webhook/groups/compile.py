@@ -1,0 +1,111 @@
+"""From a WorkloadPolicy as written to programs, and what this version does not carry out yet, refused at load.
+
+Match conditions may read the request. Variables and group expressions may not: the controller evaluates them again
+when it creates or repairs the objects, long after the request is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from webhook.cel import Program
+from webhook.errors import PolicyError, PolicySetError
+from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION
+from webhook.model.policies import Expression, PodGroupSpec, WorkloadPolicy
+from webhook.rules import WORKLOAD_ROOTS, CompiledHead, compile_head, compile_one
+
+OVERRIDES = (MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION)
+"""What a user may be allowed to say on an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledGroup:
+    """One entry of ``podGroups``."""
+
+    source: PodGroupSpec
+    count: Program
+    min_count: Program | None = None
+    topology_key: Program | None = None
+    priority_class_name: Program | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledWorkload:
+    """A WorkloadPolicy, ready to be evaluated."""
+
+    source: WorkloadPolicy
+    conditions: CompiledHead
+    """Who is meant; only at admission."""
+    head: CompiledHead
+    """Variables of the group expressions."""
+    groups: tuple[CompiledGroup, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the policy's name."""
+        return self.source.head.name
+
+
+def compile_workload(policy: WorkloadPolicy) -> CompiledWorkload:
+    """Compile a WorkloadPolicy; raises PolicySetError with everything that is wrong."""
+    errors: list[PolicyError] = list(_not_carried_out(policy))
+    groups: list[CompiledGroup] = []
+    try:
+        conditions = compile_head(replace(policy.head, variables=()))
+        head = compile_head(replace(policy.head, match_conditions=()), roots=WORKLOAD_ROOTS)
+    except PolicySetError as error:
+        raise PolicySetError([*errors, *error.errors]) from error
+    for spec in policy.pod_groups:
+        try:
+            groups.append(_compile_group(spec, head))
+        except PolicySetError as error:
+            errors.extend(error.errors)
+    if errors:
+        raise PolicySetError(errors)
+    return CompiledWorkload(source=policy, conditions=conditions, head=head, groups=tuple(groups))
+
+
+def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
+    errors: list[PolicyError] = []
+
+    def one(expression: Expression | None) -> Program | None:
+        if expression is None:
+            return None
+        try:
+            return compile_one(expression, head.declarations)
+        except PolicyError as error:
+            errors.append(error)
+            return None
+
+    count, min_count = one(spec.members.count), one(spec.min_count)
+    topology_key = one(spec.topology_keys[0] if spec.topology_keys else None)
+    priority_class_name = one(spec.priority_class_name)
+    if errors or count is None:
+        raise PolicySetError(errors)
+    return CompiledGroup(
+        source=spec, count=count, min_count=min_count, topology_key=topology_key, priority_class_name=priority_class_name
+    )
+
+
+def _not_carried_out(policy: WorkloadPolicy) -> Iterator[PolicyError]:
+    origin = policy.head.origin
+
+    def refusal(field: str, message: str) -> PolicyError:
+        return PolicyError(message, path=origin.path, line=origin.line, field=field)
+
+    if policy.attach == "Native":
+        yield refusal(
+            "spec.attach", "attach: Native is not supported by this version; use Auto or Managed, which work with any gates"
+        )
+    for name in policy.allowed_overrides:
+        if name not in OVERRIDES:
+            yield refusal("spec.overrides.allow", f"{name!r} is no override; known are {', '.join(OVERRIDES)}")
+    for index, spec in enumerate(policy.pod_groups):
+        field = f"spec.podGroups[{index}]"
+        if spec.instances != "One":
+            yield refusal(f"{field}.instances", f"instances: {spec.instances} is not supported by this version; use One")
+        if spec.stamp != "Template":
+            yield refusal(f"{field}.stamp", f"stamp: {spec.stamp} is not supported by this version; use Template")
+        if spec.members.where is not None:
+            yield refusal(f"{field}.members.where", "where is not supported by this version; leave it out")
