@@ -1,0 +1,114 @@
+"""Answers of the API server to two thousand expressions, replayed.
+
+``refused`` counts expressions that the API server takes and we refuse when compiling: incomplete, but never wrong. A value that
+differs, or a value where the API server has an error, fails at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webhook.cel import (
+    Budget,
+    CompileError,
+    Declarations,
+    EvaluationError,
+    compile_expression,
+    decode_tagged,
+    encode_tagged,
+    types,
+)
+
+STANDARD = frozenset({"object", "oldObject", "request", "params", "namespaceObject", "variables"})
+TYPES = {
+    "int": types.INT,
+    "uint": types.UINT,
+    "double": types.DOUBLE,
+    "string": types.STRING,
+    "bool": types.BOOL,
+    "bytes": types.BYTES,
+    "timestamp": types.TIMESTAMP,
+    "duration": types.DURATION,
+    "list": types.list_of(types.DYN),
+    "map": types.map_of(types.DYN, types.DYN),
+}
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def ask(case: dict[str, Any]) -> tuple[str, Any]:
+    """Return the stage that was reached, and the value or the error."""
+    variables = {name: decode_tagged(value) for name, value in (case.get("vars") or {}).items()}
+    declared = {name: TYPES[type_] for name, type_ in (case.get("types") or {}).items() if type_ in TYPES}
+    declarations = Declarations(variables=STANDARD | set(variables), types=declared, patch_types=True)
+    try:
+        program = compile_expression(case["expr"], declarations)
+        return "value", encode_tagged(program.evaluate({**dict.fromkeys(STANDARD), **variables}, Budget(1_000_000)))
+    except CompileError as error:
+        return "compile", str(error)
+    except EvaluationError as error:
+        return "eval", str(error)
+
+
+def canonical(value: Any, *, unordered: bool) -> str:
+    if unordered and isinstance(value, list):
+        value = sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
+    return json.dumps(value, sort_keys=True)
+
+
+def judge(case: dict[str, Any]) -> str:
+    """Name how our answer stands to the API server's."""
+    stage, answer = ask(case)
+    expected = case["expect"]
+    if not expected["ok"]:
+        theirs = "eval" if expected["stage"] == "eval" else "compile"
+        return (
+            "right"
+            if stage == theirs
+            else f"value instead of {theirs} error"
+            if stage == "value"
+            else f"{stage} instead of {theirs} error"
+        )
+    if stage != "value":
+        return "refused" if stage == "compile" else f"error instead of value: {answer}"
+    unordered = bool(case.get("unordered"))
+    return (
+        "right" if canonical(answer, unordered=unordered) == canonical(expected["result"], unordered=unordered) else "wrong value"
+    )
+
+
+def tally(cases: Iterator[dict[str, Any]]) -> tuple[Counter[str], str]:
+    verdicts = [(judge(case), case["id"], case["expr"]) for case in cases]
+    return Counter(verdict for verdict, _, _ in verdicts), "\n".join(map(str, (row for row in verdicts if row[0] != "right")))
+
+
+def test_the_typical_policies_are_all_right(shared_dir: Path) -> None:
+    counts, differences = tally(read(shared_dir / "corpora/cel/policies.jsonl"))
+    assert counts == {"right": 45}, differences
+
+
+def test_every_feature_is_right_or_refused(shared_dir: Path) -> None:
+    counts, differences = tally(read(shared_dir / "corpora/cel/coverage.jsonl"))
+    assert set(counts) <= {"right", "refused", "compile instead of eval error"}, differences
+    assert counts["right"] >= 230, differences
+
+
+def test_what_the_api_server_gets_right_in_the_language_suite_we_do_too(shared_dir: Path) -> None:
+    cases = (case for case in read(shared_dir / "corpora/cel/celspec.jsonl") if case["k8s_passes"] and not case.get("nocheck"))
+    counts, differences = tally(cases)
+    assert set(counts) <= {"right", "refused", "compile instead of eval error"}, differences
+
+
+@pytest.mark.parametrize("name", ["coverage", "policies", "celspec"])
+def test_there_is_never_a_value_where_the_api_server_fails_to_evaluate(name: str, shared_dir: Path) -> None:
+    failing = [case for case in read(shared_dir / f"corpora/cel/{name}.jsonl") if case["expect"].get("stage") == "eval"]
+    assert [case["expr"] for case in failing if ask(case)[0] == "value"] == []

@@ -1,0 +1,141 @@
+"""Fields, indexes and presence, exactly as cel-go's qualifiers do them (interpreter/attributes.go).
+
+An optional anywhere on the way makes the rest of the way optional: ``a.?b.c`` is an optional, present when all of it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webhook.cel.compare import is_key
+from webhook.cel.errors import EvaluationError, no_key
+from webhook.cel.frames import Closure, Frame
+from webhook.cel.show import show
+from webhook.cel.values import NONE, Optional, UInt, type_name
+
+
+def read_variable(name: str) -> Closure:
+    """Read a root variable."""
+
+    def run(frame: Frame) -> Any:
+        try:
+            return frame[0][name]
+        except KeyError:
+            raise EvaluationError(f"no such attribute(s): {name}", "no_such_attribute") from None
+
+    return run
+
+
+def read_slot(slot: int) -> Closure:
+    """Read a loop variable."""
+    return lambda frame: frame[slot]
+
+
+def read_path(start: Closure, fields: tuple[str, ...]) -> Closure:
+    """Follow several fields at once: the hot path of nearly every policy, so plain subscripts and no calls."""
+
+    def run(frame: Frame) -> Any:
+        value = origin = start(frame)
+        try:
+            for field in fields:
+                value = value[field]
+        except (KeyError, TypeError):
+            return _follow(origin, fields)
+        return value
+
+    return run
+
+
+def read_field(operand: Closure, field: str) -> Closure:
+    """Read one field."""
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        try:
+            return value[field]
+        except (KeyError, TypeError):
+            return index(value, field)
+
+    return run
+
+
+def read_index(operand: Closure, key: Closure) -> Closure:
+    """Read an element."""
+    return lambda frame: index(operand(frame), key(frame))
+
+
+def read_optional(operand: Closure, key: Closure) -> Closure:
+    """Read an element or a field that may be absent."""
+    return lambda frame: index_optionally(operand(frame), key(frame))
+
+
+def test_field(operand: Closure, field: str) -> Closure:
+    """Answer ``has(operand.field)``."""
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        if type(value) is dict:
+            return field in value
+        if isinstance(value, Optional):
+            return value.present and find(value.value, field)[0]
+        return find(value, field)[0]
+
+    return run
+
+
+def _follow(value: Any, fields: tuple[str, ...]) -> Any:
+    for field in fields:
+        value = index(value, field)
+    return value
+
+
+def index(value: Any, key: Any) -> Any:
+    """Return an element; raises EvaluationError where there is none."""
+    if isinstance(value, Optional):
+        return index_optionally(value, key)
+    found, element = find(value, key)
+    if found:
+        return element
+    if type(value) is list:
+        raise EvaluationError(f"index out of bounds: {show(key)}", "out_of_range")
+    raise no_key(show(key))
+
+
+def index_optionally(value: Any, key: Any) -> Optional:
+    """Return an element as an optional."""
+    if isinstance(value, Optional):
+        if not value.present:
+            return NONE
+        value = value.value
+    found, element = find(value, key)
+    return Optional(element) if found else NONE
+
+
+def find(value: Any, key: Any) -> tuple[bool, Any]:
+    """Look for an element. What is neither list nor map has none; only a list asked for anything but a position is an error."""
+    if not is_key(key):
+        raise EvaluationError(f"invalid qualifier type: {type_name(key)}", "bad_index")
+    if type(value) is list:
+        position = _position(key)
+        return (True, value[position]) if 0 <= position < len(value) else (False, None)
+    if type(value) is dict:
+        return (True, value[key]) if type(key) is str and key in value else (False, None)
+    if isinstance(value, Mapping):
+        try:
+            return True, value[key]
+        except KeyError:
+            return False, None
+    return False, None
+
+
+def _position(key: Any) -> int:
+    if type(key) is int:
+        return key
+    if type(key) is UInt and key < 2**63:
+        return int(key)
+    if type(key) is float and key.is_integer() and -(2.0**63) <= key < 2.0**63:
+        return int(key)
+    if type(key) in (float, UInt):
+        raise EvaluationError(f"unsupported index value {show(key)} in list", "bad_index")
+    raise EvaluationError(f"unsupported index type '{type_name(key)}' in list", "bad_index")

@@ -1,0 +1,100 @@
+"""Calls of library functions: the overload whose parameters fit the values answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from webhook.cel.declare import CLASSES, Function, Overload
+from webhook.cel.errors import EvaluationError, no_overload
+from webhook.cel.frames import ACTIVATION, BUDGET, Closure, Frame
+from webhook.cel.values import HostObject, type_name
+
+
+def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[Closure]) -> Closure:
+    """Build the call of a function, given the overloads that the checker found to fit."""
+    if function.operator is not None:
+        return _call_operator(function, arguments)
+    if len(fitting) == 1:
+        return _call_one(fitting[0], arguments)
+    return _call_any(function, arguments)
+
+
+def call_host(host: str, method: str, arguments: Sequence[Closure]) -> Closure:
+    """Build the call of a host's method."""
+
+    def run(frame: Frame) -> Any:
+        target = frame[ACTIVATION][host]
+        if not isinstance(target, HostObject):
+            raise EvaluationError(f"'{host}' is not available here", "no_such_attribute")
+        frame[BUDGET].spend(1)
+        return target.call(method, tuple(argument(frame) for argument in arguments))
+
+    return run
+
+
+def _call_operator(function: Function, arguments: Sequence[Closure]) -> Closure:
+    answer = function.operator
+    assert answer is not None  # noqa: S101 - looked at by the caller
+    if function.metered:
+        return lambda frame: answer(frame[BUDGET], *[argument(frame) for argument in arguments])
+    if len(arguments) == 1:
+        (only,) = arguments
+        return lambda frame: answer(only(frame))
+    if len(arguments) == 2:
+        first, second = arguments
+        return lambda frame: answer(first(frame), second(frame))
+    return lambda frame: answer(*[argument(frame) for argument in arguments])
+
+
+def _call_one(chosen: Overload, arguments: Sequence[Closure]) -> Closure:
+    """Build the call of the only overload that can fit; its arguments are checked all the same, as dyn may hide anything."""
+    answer, metered, guards = chosen.run, chosen.metered, chosen.guards
+    exact = [CLASSES.get(parameter) for parameter in chosen.parameters]
+    if len(arguments) == 1 and not metered:
+        (only,), (guard,) = arguments, guards
+
+        def run_one(frame: Frame) -> Any:
+            value = only(frame)
+            if guard(value):
+                return answer(value)
+            raise _mismatch(chosen.function, (value,))
+
+        return run_one
+    if len(arguments) == 2 and None not in exact:
+        left, right = arguments
+        left_class, right_class = exact
+
+        def run_two(frame: Frame) -> Any:
+            one, other = left(frame), right(frame)
+            if type(one) is left_class and type(other) is right_class:
+                return answer(frame[BUDGET], one, other) if metered else answer(one, other)
+            raise _mismatch(chosen.function, (one, other))
+
+        return run_two
+
+    def run(frame: Frame) -> Any:
+        values = [argument(frame) for argument in arguments]
+        for guard, value in zip(guards, values, strict=True):
+            if not guard(value):
+                raise _mismatch(chosen.function, values)
+        return answer(frame[BUDGET], *values) if metered else answer(*values)
+
+    return run
+
+
+def _call_any(function: Function, arguments: Sequence[Closure]) -> Closure:
+    candidates = [item for item in function.overloads if len(item.parameters) == len(arguments)]
+
+    def run(frame: Frame) -> Any:
+        values = [argument(frame) for argument in arguments]
+        for item in candidates:
+            if all(guard(value) for guard, value in zip(item.guards, values, strict=True)):
+                return item.run(frame[BUDGET], *values) if item.metered else item.run(*values)
+        raise _mismatch(function.name, values)
+
+    return run
+
+
+def _mismatch(function: str, values: Sequence[Any]) -> EvaluationError:
+    return no_overload(function, *[type_name(value) for value in values])

@@ -1,0 +1,155 @@
+"""Equality and order of values: numbers compare across types, everything else only with its like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isnan
+from typing import Any
+
+from webhook.cel.budget import Budget
+from webhook.cel.errors import EvaluationError, Overrun, no_overload
+from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Optional, Timestamp, UInt
+
+_NUMBERS = frozenset({int, UInt, float})
+_EXACT = frozenset({str, bool, bytes, type(None)})
+_ORDERED = frozenset({str, bool, bytes})
+
+
+def equal(left: Any, right: Any, budget: Budget) -> bool:
+    """Tell whether two values are equal; values of different kinds are not, and that is no error."""
+    kind, other = type(left), type(right)
+    if kind in _NUMBERS:
+        return other in _NUMBERS and _order_numbers(left, right) == 0
+    if kind in _EXACT:
+        return kind is other and bool(left == right)
+    if kind is list:
+        return other is list and _equal_lists(left, right, budget)
+    if kind is dict or isinstance(left, Mapping):
+        return (other is dict or isinstance(right, Mapping)) and _equal_maps(left, right, budget)
+    if isinstance(left, Opaque):
+        return right is not None and _equal_opaque(left, right)
+    if isinstance(left, Optional):
+        if not isinstance(right, Optional) or left.present != right.present:
+            return False
+        return not left.present or equal(left.value, right.value, budget)
+    return bool(left == right)
+
+
+def _equal_opaque(left: Opaque, right: Any) -> bool:
+    if type(left) is not type(right):
+        raise no_overload()
+    return left.equals(right)
+
+
+def _equal_elements(left: Any, right: Any, budget: Budget) -> bool:
+    """Compare within a list or map. An error counts as equal there: cel-go goes on unless it gets a False (list.go, map.go)."""
+    try:
+        return equal(left, right, budget)
+    except Overrun:
+        raise
+    except EvaluationError:
+        return True
+
+
+def _equal_lists(left: list[Any], right: list[Any], budget: Budget) -> bool:
+    if len(left) != len(right):
+        return False
+    for one, other in zip(left, right, strict=True):
+        budget.spend(1)
+        if not _equal_elements(one, other, budget):
+            return False
+    return True
+
+
+def _equal_maps(left: Mapping[Any, Any], right: Mapping[Any, Any], budget: Budget) -> bool:
+    if len(left) != len(right):
+        return False
+    for key, value in left.items():
+        budget.spend(1)
+        if key not in right or not _equal_elements(value, right[key], budget):
+            return False
+    return True
+
+
+def contains(container: Any, value: Any, budget: Budget) -> bool:
+    """Answer ``value in container`` for lists and for the keys of maps."""
+    if type(container) is list:
+        return position_of(container, value, budget) >= 0
+    if type(container) is dict:
+        return type(value) is str and value in container
+    if isinstance(container, Mapping):
+        return is_key(value) and value in container
+    raise no_overload()
+
+
+def position_of(items: list[Any], value: Any, budget: Budget) -> int:
+    """Return where a list first holds a value, -1 where it does not; what cannot be compared is not equal here."""
+    for position, item in enumerate(items):
+        try:
+            if equal(value, item, budget):
+                budget.spend(position + 1)
+                return position
+        except Overrun:
+            raise
+        except EvaluationError:
+            continue
+    budget.spend(len(items))
+    return -1
+
+
+def is_key(value: Any) -> bool:
+    """Tell whether a value can be looked up in a map at all."""
+    return type(value) in (str, bool, int, UInt, float)
+
+
+def order(left: Any, right: Any, operator: str) -> int:
+    """Return -1, 0 or 1; raises EvaluationError for what has no order, such as a NaN."""
+    kind, other = type(left), type(right)
+    if kind in _NUMBERS and other in _NUMBERS:
+        placed = _order_numbers(left, right)
+        if placed == 2:
+            raise EvaluationError("NaN values cannot be ordered", "other")
+        return placed
+    if kind is other and (kind in _ORDERED):
+        return _sign(left, right)
+    if kind is other and isinstance(left, Timestamp | Duration):
+        return _sign(left.nanoseconds, right.nanoseconds)
+    if kind in _NUMBERS or kind in _ORDERED or isinstance(left, Timestamp | Duration):
+        raise no_overload()
+    raise no_overload(operator)
+
+
+def _sign(left: Any, right: Any) -> int:
+    return 1 if left > right else -1 if left < right else 0
+
+
+def _order_numbers(left: Any, right: Any) -> int:
+    """Compare numbers as cel-go does: a double and an integer meet as doubles, if in range (common/types/compare.go)."""
+    if type(left) is float:
+        if type(right) is not float:
+            return _order_double(left, right)
+    elif type(right) is float:
+        swapped = _order_double(right, left)
+        return swapped if swapped == 2 else -swapped
+    if isnan(left) or isnan(right):
+        return 2
+    return _sign(left, right)
+
+
+def _order_double(double: float, integer: int) -> int:
+    if isnan(double):
+        return 2
+    low, high = (0, UINT_MAX) if type(integer) is UInt else (INT_MIN, INT_MAX)
+    if double < float(low):
+        return -1
+    if double > float(high):
+        return 1
+    rounded = float(integer)
+    return _sign(double, rounded)
+
+
+def require_bool(value: Any) -> bool:
+    """Return a bool; anything else is an error, as no other value counts as true or false."""
+    if value is True or value is False:
+        return bool(value)
+    raise no_overload()

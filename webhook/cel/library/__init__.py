@@ -1,0 +1,25 @@
+"""Every function of the API server's environment that this engine has: one module for each of its libraries.
+
+A module offers ``OVERLOADS`` (dispatched on the types of values) or ``OPERATORS`` (one implementation for all types). What is
+not listed here does not exist: an expression that uses it is refused when it is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+
+from webhook.cel.declare import Function, group
+from webhook.cel.library import arithmetic, convert, core, formatting, listing, lists, optionals, quantity, regex, sets, strings
+
+_MODULES = (core, convert, optionals, formatting, lists, listing, quantity, regex, sets, strings)
+
+
+def _collect() -> Mapping[str, Function]:
+    found = group(chain.from_iterable(module.OVERLOADS for module in _MODULES))
+    for function in (*arithmetic.OPERATORS, *core.OPERATORS, *listing.OPERATORS):
+        found[function.name] = function
+    return found
+
+
+FUNCTIONS: Mapping[str, Function] = _collect()

@@ -1,0 +1,82 @@
+"""List functions of cel-go's extension (ext/lists.go, version 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webhook.cel.budget import Budget
+from webhook.cel.compare import position_of
+from webhook.cel.declare import operator, overload
+from webhook.cel.errors import EvaluationError, no_overload
+from webhook.cel.library.sorting import sort_by_keys
+
+_SORTABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+_LONGEST_RANGE = 1_000_000
+"""Longest list that ``lists.range`` makes (ext/lists.go, defaultMaxRangeSize)."""
+
+
+def _slice(budget: Budget, items: list[Any], start: int, end: int) -> list[Any]:
+    refusal = f"cannot slice({start}, {end}), "
+    if start < 0 or end < 0:
+        raise EvaluationError(f"{refusal}negative indexes not supported", "out_of_range")
+    if start > end:
+        raise EvaluationError(f"{refusal}start index must be less than or equal to end index", "out_of_range")
+    if len(items) < end:
+        raise EvaluationError(f"{refusal}list is length {len(items)}", "out_of_range")
+    budget.spend(end - start)
+    return items[start:end]
+
+
+def _flatten(budget: Budget, items: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise EvaluationError("level must be non-negative", "other")
+    return list(budget.meter(_leaves(items, depth)))
+
+
+def _leaves(items: list[Any], depth: int) -> Iterator[Any]:
+    for item in items:
+        if depth > 0 and type(item) is list:
+            yield from _leaves(item, depth - 1)
+        else:
+            yield item
+
+
+def _sort(budget: Budget, items: Any) -> list[Any]:
+    if type(items) is not list:
+        raise no_overload("sort")
+    return sort_by_keys(budget, items, items)
+
+
+def _range(budget: Budget, size: int) -> list[int]:
+    if size < 0:
+        raise EvaluationError(f"lists.range: size must be non-negative, got {size}", "out_of_range")
+    budget.spend(size)
+    if size > _LONGEST_RANGE:
+        raise EvaluationError(f"lists.range: size {size} exceeds maximum allowed ({_LONGEST_RANGE})", "out_of_range")
+    return list(range(size))
+
+
+def _reverse(budget: Budget, items: list[Any]) -> list[Any]:
+    budget.spend(len(items))
+    return items[::-1]
+
+
+def _distinct(budget: Budget, items: list[Any]) -> list[Any]:
+    unique: list[Any] = []
+    for item in items:
+        if position_of(unique, item, budget) < 0:
+            unique.append(item)
+    return unique
+
+
+OPERATORS = (operator(_sort, [f"(list({type_})).sort() -> list({type_})" for type_ in _SORTABLE], metered=True),)
+
+OVERLOADS = (
+    overload("(list(T)).slice(int, int) -> list(T)", _slice, metered=True),
+    overload("(list(list(T))).flatten() -> list(T)", _flatten, metered=True, any_elements=True),
+    overload("(list(dyn)).flatten(int) -> list(dyn)", _flatten, metered=True, any_elements=True),
+    overload("lists.range(int) -> list(int)", _range, metered=True),
+    overload("(list(T)).reverse() -> list(T)", _reverse, metered=True),
+    overload("(list(T)).distinct() -> list(T)", _distinct, metered=True),
+)

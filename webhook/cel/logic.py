@@ -1,0 +1,181 @@
+"""Operators that are more than a function of their arguments: they absorb errors, choose, or build literals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webhook.cel.compare import contains, equal
+from webhook.cel.errors import EvaluationError, Overrun, no_overload
+from webhook.cel.frames import BUDGET, Closure, Frame
+from webhook.cel.show import show
+from webhook.cel.values import Optional, make_map, type_name
+
+_SAME = frozenset({str, int, bool, type(None)})
+"""Types that Python compares among themselves as CEL does."""
+
+
+def chain(terms: list[Closure], *, stop: bool) -> Closure:
+    """Build ``&&`` (stops at False) or ``||`` (stops at True): one term that decides makes up for errors in others."""
+    go_on = not stop
+
+    def run(frame: Frame) -> bool:
+        error: EvaluationError | None = None
+        for term in terms:
+            try:
+                value = term(frame)
+            except Overrun:
+                raise
+            except EvaluationError as caught:
+                error = error or caught
+                continue
+            if value is stop:
+                return not go_on
+            if value is not go_on:
+                error = error or no_overload()
+        if error is not None:
+            raise error
+        return go_on
+
+    return run
+
+
+def choose(test: Closure, then: Closure, otherwise: Closure) -> Closure:
+    """Build ``test ? then : otherwise``."""
+
+    def run(frame: Frame) -> Any:
+        value = test(frame)
+        if value is True:
+            return then(frame)
+        if value is False:
+            return otherwise(frame)
+        raise no_overload()
+
+    return run
+
+
+def negate(operand: Closure) -> Closure:
+    """Build ``!operand``."""
+
+    def run(frame: Frame) -> bool:
+        value = operand(frame)
+        if value is True:
+            return False
+        if value is False:
+            return True
+        raise no_overload()
+
+    return run
+
+
+def equals(left: Closure, right: Closure) -> Closure:
+    """Build ``left == right``."""
+
+    def run(frame: Frame) -> bool:
+        one, other = left(frame), right(frame)
+        kind = type(one)
+        if kind is type(other) and kind in _SAME:
+            return bool(one == other)
+        return equal(one, other, frame[BUDGET])
+
+    return run
+
+
+def differs(left: Closure, right: Closure) -> Closure:
+    """Build ``left != right``."""
+
+    def run(frame: Frame) -> bool:
+        one, other = left(frame), right(frame)
+        kind = type(one)
+        if kind is type(other) and kind in _SAME:
+            return bool(one != other)
+        return not equal(one, other, frame[BUDGET])
+
+    return run
+
+
+def is_in(left: Closure, right: Closure) -> Closure:
+    """Build ``left in right``."""
+
+    def run(frame: Frame) -> bool:
+        value = left(frame)
+        return contains(right(frame), value, frame[BUDGET])
+
+    return run
+
+
+def is_in_constant(left: Closure, container: Any) -> Closure:
+    """Build ``left in [constants]``; a set where all of them are text."""
+    texts = frozenset(container) if type(container) is list and all(type(item) is str for item in container) else None
+    if texts is None:
+        return lambda frame: contains(container, left(frame), frame[BUDGET])
+
+    def run(frame: Frame) -> bool:
+        value = left(frame)
+        return type(value) is str and value in texts
+
+    return run
+
+
+def make_list(items: list[Closure]) -> Closure:
+    """Build a list literal."""
+    return lambda frame: [item(frame) for item in items]
+
+
+def make_optional_list(items: list[Closure], optional: tuple[bool, ...]) -> Closure:
+    """Build a list literal that leaves out absent optionals."""
+
+    def run(frame: Frame) -> list[Any]:
+        made = []
+        for item, may_miss in zip(items, optional, strict=True):
+            value = item(frame)
+            if may_miss:
+                if not isinstance(value, Optional):
+                    raise EvaluationError(
+                        f"cannot initialize optional list element from non-optional value {show(value)}", "no_overload"
+                    )
+                if not value.present:
+                    continue
+                value = value.value
+            made.append(value)
+        return made
+
+    return run
+
+
+def make_map_literal(keys: list[Closure], values: list[Closure], optional: tuple[bool, ...]) -> Closure:
+    """Build a map literal; the last of equal keys wins, and an absent optional takes its key away again."""
+
+    def run(frame: Frame) -> Mapping[Any, Any]:
+        entries: list[tuple[Any, Any]] = []
+        for key, value, may_miss in zip(keys, values, optional, strict=True):
+            name, made = key(frame), value(frame)
+            if type(name) in (list, bytes) or isinstance(name, Mapping):
+                raise EvaluationError(f"unsupported key type: {type_name(name)}", "bad_index")
+            if may_miss:
+                if not isinstance(made, Optional):
+                    raise EvaluationError(
+                        f"cannot initialize optional entry '{show(name)}' from non-optional value {show(made)}", "no_overload"
+                    )
+                if not made.present:
+                    entries = [entry for entry in entries if type(entry[0]) is not type(name) or entry[0] != name]
+                    continue
+                made = made.value
+            entries.append((name, made))
+        return make_map(entries)
+
+    return run
+
+
+def either(first: Closure, second: Closure, *, unwrap: bool) -> Closure:
+    """Build ``first.or(second)``, or ``first.orValue(second)``: the second is looked at only when the first is absent."""
+
+    def run(frame: Frame) -> Any:
+        value = first(frame)
+        if not isinstance(value, Optional):
+            raise no_overload("orValue" if unwrap else "or", type_name(value))
+        if value.present:
+            return value.value if unwrap else value
+        return second(frame)
+
+    return run

@@ -1,0 +1,102 @@
+"""Compiling an expression, and the compiled form: a Runner of cel-python's whose work is done by our closures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from threading import Lock
+from typing import Any, cast
+
+import celpy
+import lark
+from celpy.celparser import CELParser
+
+from webhook.cel.budget import Budget
+from webhook.cel.check import Checker
+from webhook.cel.declarations import Declarations
+from webhook.cel.errors import CompileError, EvaluationError
+from webhook.cel.frames import Closure
+from webhook.cel.library import FUNCTIONS
+from webhook.cel.parse import KubernetesParser, shared_parser
+from webhook.cel.plan import Planner
+from webhook.cel.syntax import Node
+from webhook.cel.types import Type
+from webhook.cel.validate import validate
+
+DEFAULT_STEPS = 1_000_000
+"""Budget of an evaluation that was given none: the API server's limit for one expression (apiserver pkg/apis/cel/config.go)."""
+
+_CONSTRUCTION = Lock()
+
+
+class Program(celpy.Runner):
+    """An expression, ready to be evaluated any number of times, by any number of threads."""
+
+    def __init__(self, environment: celpy.Environment, node: Node, *, text: str, checker: Checker) -> None:
+        super().__init__(environment, lark.Tree("expr", []))  # the tree is not kept: its closures are all that evaluation needs
+        planner = Planner(checker)
+        self._run: Closure = planner.plan(node)
+        self._blank = (None,) * planner.slots
+        self.text = text
+        self.references = frozenset(checker.references)
+        """Root variables that the expression reads."""
+        self.type: Type = checker.type_of(node)
+        """Static type of the result."""
+
+    def evaluate(self, activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        """Return the value for these variables; raises EvaluationError, and nothing else, where there is none."""
+        if budget is None:
+            budget = Budget(DEFAULT_STEPS)
+        try:
+            budget.spend(1)
+            return self._run([activation, budget, *self._blank])
+        except EvaluationError:
+            raise
+        except RecursionError:
+            raise EvaluationError("evaluation nested too deeply", "depth") from None
+        except Exception as error:
+            raise EvaluationError(f"internal error: {type(error).__name__}: {error}", "internal") from error
+
+    def __repr__(self) -> str:
+        return f"Program({self.text!r})"
+
+
+class KubernetesEnvironment(celpy.Environment):
+    """cel-python's Environment with our parser and our Runner.
+
+    Two of its effects reach the whole process, so construction contains them. It fills ``CELParser.CEL_PARSER`` with a
+    parser of its own grammar (a tenth of a second for nothing): that variable is lent ours and then put back. And it
+    sets the recursion limit to 2500 whatever it was: a higher limit is restored, and 2500 is kept, because trees of
+    ``DEPTH_LIMIT`` levels are checked with up to four Python frames a level.
+    """
+
+    def __init__(self) -> None:
+        with _CONSTRUCTION:
+            before, limit = CELParser.CEL_PARSER, sys.getrecursionlimit()
+            CELParser.CEL_PARSER = shared_parser()
+            try:
+                super().__init__(runner_class=Program)
+            finally:
+                CELParser.CEL_PARSER = before
+                sys.setrecursionlimit(max(limit, sys.getrecursionlimit()))
+        self.cel_parser = KubernetesParser()
+
+
+@cache
+def shared_environment() -> KubernetesEnvironment:
+    """Make the environment at first use: importing this package changes nothing in the process."""
+    return KubernetesEnvironment()
+
+
+def compile_expression(text: str, declarations: Declarations) -> Program:
+    """Compile an expression; raises CompileError with the place of the mistake."""
+    environment = shared_environment()
+    try:
+        node = cast("Node", environment.compile(text))  # celpy annotates trees; our parser builds our own
+        checker = Checker(declarations, FUNCTIONS)
+        checker.check(node)
+        validate(node, checker)
+        return Program(environment, node, text=text, checker=checker)
+    except RecursionError:
+        raise CompileError("expression is nested too deeply") from None
