@@ -93,7 +93,7 @@ class AdmissionRequest:
             "dryRun": self.dry_run,
             "options": self.options,
         }
-        required = {"kind", "resource", "operation", "userInfo", "dryRun"}
+        required = {"kind", "resource", "operation", "userInfo", "dryRun", "options"}
         return {key: value for key, value in full.items() if key in required or value}
 
 

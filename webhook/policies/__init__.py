@@ -6,7 +6,9 @@ or who is told of a reload. A set that cannot be loaded whole is not loaded at a
 
 from webhook.policies.bundled import bundled_policies, bundled_profile
 from webhook.policies.cases import load_cases
+from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
+from webhook.policies.manifests import Manifest, load_manifests, read_manifests
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
 from webhook.policies.watch import PolicyWatcher
@@ -15,14 +17,19 @@ __all__ = [
     "BrokenSource",
     "Document",
     "Kept",
+    "Manifest",
     "Node",
     "PolicyStore",
     "PolicyWatcher",
+    "SourceFile",
     "Swap",
     "Swapped",
     "bundled_policies",
     "bundled_profile",
+    "is_source",
     "load_cases",
+    "load_manifests",
     "load_policies",
     "read_documents",
+    "read_manifests",
 ]

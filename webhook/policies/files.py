@@ -66,6 +66,11 @@ def read_limited(path: Path, limit_bytes: int) -> bytes:
     return content
 
 
+def is_source(path: Path) -> bool:
+    """Tell whether an entry of a folder is looked into or read: hidden ones and other files are passed over."""
+    return not path.name.startswith(".") and (path.is_dir() or path.suffix in SUFFIXES)
+
+
 def _found(paths: Iterable[str | Path], errors: list[PolicyError]) -> Iterator[Path]:
     """Yield each real file once, in a stable order."""
     seen: set[str] = set()

@@ -58,6 +58,8 @@ class Contents:
     bindings: list[Binding] = field(default_factory=list)
     others: list[tuple[Object, Origin]] = field(default_factory=list)
     errors: list[PolicyError] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """JSON files that are something else altogether."""
 
 
 def read_document(document: Document, contents: Contents) -> None:
@@ -79,6 +81,15 @@ def read_document(document: Document, contents: Contents) -> None:
                 contents.others.append((root.plain(), root.origin))
             case Treatment.TEST | None:
                 pass
+
+
+def is_foreign_json(document: Document) -> bool:
+    """Tell whether a JSON file is no Kubernetes object at all: repositories hold many such files for other tools.
+
+    In YAML that would be a mistake; there a lost ``kind`` must not take a policy out of force.
+    """
+    root = document.root.value
+    return document.path.endswith(".json") and not (isinstance(root, dict) and root.keys() & {"kind", "apiVersion"})
 
 
 def roots_of(document: Document, errors: list[PolicyError]) -> Iterator[Cursor]:

@@ -16,7 +16,7 @@ from webhook.model.objects import Kind, ObjectKey, metadata_of
 from webhook.model.policies import Binding, Head, PolicySource
 from webhook.policies.cursor import hint
 from webhook.policies.files import Sources, read_sources
-from webhook.policies.kinds import Contents, read_document
+from webhook.policies.kinds import Contents, is_foreign_json, read_document
 from webhook.policies.nodes import BrokenSource, read_documents
 from webhook.rules import compile_policy
 from webhook.settings import ReloadSettings
@@ -38,7 +38,10 @@ def compile_sources(sources: Sources) -> PolicySet:
     for file in sources.files:
         try:
             for document in read_documents(file.content, file.path):
-                read_document(document, contents)
+                if is_foreign_json(document):
+                    contents.left_out.append(file.path)
+                else:
+                    read_document(document, contents)
         except BrokenSource as error:
             contents.errors.append(PolicyError(error.message, path=file.path, line=error.line, column=error.column))
     _keep_params(contents)
@@ -109,6 +112,8 @@ def _note_repeated(contents: Contents) -> None:
 
 
 def _warnings(contents: Contents, bound: dict[tuple[str, str], tuple[Binding, ...]]) -> Iterator[str]:
+    for path in contents.left_out:
+        yield f"{path}: is no Kubernetes object (no apiVersion and kind), left out"
     names = {kind: {_name(policy) for policy in policies} for kind, policies in _policies(contents)}
     for kind, policies in _policies(contents):
         for policy in policies:

@@ -201,20 +201,19 @@ def _scalar(event: Any) -> Node:
 
 
 def _value(event: Any) -> Scalar:
+    text: str = event.value
+    kind = "" if event.tag is None else event.tag.removeprefix(_PREFIX)
+    if kind in ("str", "!") or (not kind and not event.implicit[0]):
+        return text
     try:
-        if event.tag is None:
-            return resolve_plain(event.value) if event.implicit[0] else event.value
-        kind = event.tag.removeprefix(_PREFIX)
-        if kind in ("str", "!"):
-            return event.value
-        value = resolve_plain(event.value)
+        value = resolve_plain(text)
     except ValueError as error:
         raise _at(event, str(error)) from error
-    wanted = {"int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}.get(kind)
+    wanted = {"": (object,), "int": (int,), "float": (int, float), "bool": (bool,), "null": (type(None),)}.get(kind)
     if wanted is None:
         raise _at(event, f"tag {event.tag.replace(_PREFIX, '!!')} is not supported")
-    if type(value) not in wanted:
-        raise _at(event, f"cannot read {event.value!r} as !!{kind}")
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind in ("int", "float")):
+        raise _at(event, f"cannot read {text!r} as !!{kind}")
     return value
 
 

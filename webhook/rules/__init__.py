@@ -6,8 +6,6 @@ included. Must not know files, clients, clocks or how a review travels; what it 
 
 from webhook.rules.cluster import NEEDED_KINDS, ClusterView
 from webhook.rules.compile import (
-    ADMISSION_ROOTS,
-    WORKLOAD_ROOTS,
     CompiledHead,
     CompiledPolicy,
     CompiledValidation,
@@ -17,6 +15,7 @@ from webhook.rules.compile import (
     compile_policy,
     references,
 )
+from webhook.rules.declare import ADMISSION_ROOTS, WORKLOAD_ROOTS
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
 from webhook.rules.match import match

@@ -8,18 +8,14 @@ a kind with expressions of its own compiles them with ``compile_one`` over the h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from webhook.cel import CompileError, Declarations, Program, compile_expression
+from webhook.cel.types import DYN, Type
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.policies import Expression, Head, NamedExpression, ValidatingPolicy, Validation
-from webhook.rules.cluster import CLUSTER_METHODS
-
-ADMISSION_ROOTS = frozenset({"object", "oldObject", "request", "namespaceObject"})
-"""What expressions read that are evaluated in a review and never again."""
-WORKLOAD_ROOTS = frozenset({"object", "namespaceObject"})
-"""What expressions read that the controller evaluates again later, when no request is at hand."""
+from webhook.rules.declare import ADMISSION_ROOTS, IS_BOOL, IS_TEXT, IS_TEXT_OR_NULL, declare, with_variables
 
 _LATER_METHODS = frozenset(
     {
@@ -27,15 +23,6 @@ _LATER_METHODS = frozenset(
         "ageSeconds",
     }
 )  # fmt: skip
-_FIELDS: Mapping[str, frozenset[str]] = {
-    "request": frozenset(
-        {
-            "kind", "resource", "subResource", "requestKind", "requestResource", "requestSubResource", "name", "namespace",
-            "operation", "userInfo", "dryRun", "options",
-        }
-    ),
-    "namespaceObject": frozenset({"metadata", "spec", "status"}),
-}  # fmt: skip
 _WHY_NOT = {
     "authorizer": "access checks (authorizer) are not supported by this version; the API server's own policies can use them",
     "request": "a WorkloadPolicy may not read request: the controller evaluates it again when no request is at hand",
@@ -93,7 +80,7 @@ def compile_policy(policy: ValidatingPolicy) -> CompiledPolicy:
     errors: list[PolicyError] = []
     head = _head(policy.head, ADMISSION_ROOTS, errors)
     validations = [_validation(validation, head.declarations, errors) for validation in policy.validations]
-    annotations = _named(policy.audit_annotations, head.declarations, errors)
+    annotations = _named(policy.audit_annotations, head.declarations, IS_TEXT_OR_NULL, errors)
     if errors:
         raise PolicySetError(errors)
     programs = [program for v in validations if v for program in (v.program, v.message) if program]
@@ -116,19 +103,20 @@ def compile_head(head: Head, *, roots: frozenset[str] = ADMISSION_ROOTS) -> Comp
     return compiled
 
 
-def compile_one(expression: Expression, declarations: Declarations) -> Program:
-    """Compile one expression; raises PolicyError with its place in the file."""
+def compile_one(expression: Expression, declarations: Declarations, wanted: tuple[Type, ...] = ()) -> Program:
+    """Compile an expression whose result is one of the wanted types; raises PolicyError with its place in the file.
+
+    As in the API server, a type that is only known at run time (``dyn``) is not one of them.
+    """
     try:
-        return compile_expression(expression.text, declarations)
+        program = compile_expression(expression.text, declarations)
     except CompileError as error:
-        line, column = expression.place(error.line, error.column)
-        raise PolicyError(
-            _explain(error.message, expression.text, declarations),
-            path=expression.origin.path,
-            line=line,
-            column=column,
-            field=expression.origin.field,
-        ) from error
+        message = _explain(error.message, expression.text, declarations)
+        raise _error(expression, message, error.line, error.column) from error
+    if wanted and program.type not in wanted:
+        one_of = str(wanted[0]) if len(wanted) == 1 else f"one of {' and '.join(map(str, wanted))}"
+        raise _error(expression, f"must evaluate to {one_of}, not to {program.type}", 1, 1)
+    return program
 
 
 def references(programs: Iterable[Program]) -> frozenset[str]:
@@ -146,50 +134,56 @@ def object_path(text: str) -> str:
 
 
 def _head(head: Head, roots: frozenset[str], errors: list[PolicyError]) -> CompiledHead:
-    known = roots | ({"params"} if head.param_kind else set())
-    base = Declarations(
-        variables=known,
-        fields={root: fields for root, fields in _FIELDS.items() if root in known},
-        hosts={"cluster": CLUSTER_METHODS},
+    base = declare(roots, has_params=head.param_kind is not None)
+    conditions = _named(head.match_conditions, base, IS_BOOL, errors)
+    known: dict[str, Type] = {}
+    variables: list[NamedProgram] = []
+    for variable in head.variables:
+        compiled = _named((variable,), with_variables(base, known), (), errors)
+        variables += compiled
+        known[variable.name] = compiled[0].program.type if compiled else DYN  # one mistake makes one error
+    return CompiledHead(
+        source=head, match_conditions=conditions, variables=tuple(variables), declarations=with_variables(base, known)
     )
-    conditions = _named(head.match_conditions, base, errors)
-    declarations, variables = _with_variables(base, ()), list[NamedProgram]()
-    for index, variable in enumerate(head.variables):
-        variables += _named((variable,), declarations, errors)
-        declarations = _with_variables(base, (earlier.name for earlier in head.variables[: index + 1]))
-    return CompiledHead(source=head, match_conditions=conditions, variables=tuple(variables), declarations=declarations)
 
 
-def _with_variables(base: Declarations, names: Iterable[str]) -> Declarations:
-    return replace(base, variables=base.variables | {"variables"}, fields={**base.fields, "variables": frozenset(names)})
-
-
-def _named(sources: Iterable[NamedExpression], declarations: Declarations, errors: list[PolicyError]) -> tuple[NamedProgram, ...]:
-    programs = ((source.name, _collect(source.expression, declarations, errors)) for source in sources)
+def _named(
+    sources: Iterable[NamedExpression], declarations: Declarations, wanted: tuple[Type, ...], errors: list[PolicyError]
+) -> tuple[NamedProgram, ...]:
+    programs = ((source.name, _collect(source.expression, declarations, wanted, errors)) for source in sources)
     return tuple(NamedProgram(name=name, program=program) for name, program in programs if program)
 
 
 def _validation(source: Validation, declarations: Declarations, errors: list[PolicyError]) -> CompiledValidation | None:
-    program = _collect(source.expression, declarations, errors)
-    message = _collect(source.message_expression, declarations, errors) if source.message_expression else None
+    program = _collect(source.expression, declarations, IS_BOOL, errors)
+    composed = source.message_expression
+    message = _collect(composed, declarations, IS_TEXT, errors) if composed else None
     if program is None:
         return None
     return CompiledValidation(source=source, program=program, message=message, field=object_path(source.expression.text))
 
 
-def _collect(expression: Expression, declarations: Declarations, errors: list[PolicyError]) -> Program | None:
+def _collect(
+    expression: Expression, declarations: Declarations, wanted: tuple[Type, ...], errors: list[PolicyError]
+) -> Program | None:
     try:
-        return compile_one(expression, declarations)
+        return compile_one(expression, declarations, wanted)
     except PolicyError as error:
         errors.append(error)
         return None
+
+
+def _error(expression: Expression, message: str, line: int, column: int) -> PolicyError:
+    line, column = expression.place(line, column)
+    origin = expression.origin
+    return PolicyError(message, path=origin.path, line=line, column=column, field=origin.field)
 
 
 def _explain(message: str, text: str, declarations: Declarations) -> str:
     """Say why a name is not declared here, where there is a reason worth telling."""
     bare = _STRING.sub("''", text)
     for root, reason in _WHY_NOT.items():
-        if root not in declarations.variables and f"'{root}'" in message and re.search(rf"(?<![\w.]){root}\b", bare):
+        if root not in declarations.names and f"'{root}'" in message and re.search(rf"(?<![\w.]){root}\b", bare):
             return reason
     for method in _LATER_METHODS:
         if re.search(rf"\bcluster\.{method}\b", bare) and method in message:

@@ -11,6 +11,7 @@ from typing import Any
 
 from webhook.cel import Budget, EvaluationError, Program
 from webhook.model.objects import Kind, Object, metadata_of
+from webhook.model.snapshot import EMPTY_SNAPSHOT
 from webhook.rules.cluster import ClusterView
 from webhook.rules.compile import CompiledHead
 from webhook.rules.match import asked_resource
@@ -39,7 +40,7 @@ class Run:
             "request": request.as_json(),
             "params": params,
             "namespaceObject": None,
-            "cluster": ClusterView(situation.snapshot, request.namespace),
+            "cluster": situation.cluster or ClusterView(EMPTY_SNAPSHOT, request.namespace),
             "variables": Variables(head, self),
         }
         self._lacks_namespace = request.namespace != "" and (request.request_kind or request.kind) != _NAMESPACE
@@ -61,18 +62,22 @@ class Run:
 
     def evaluate(self, program: Program) -> Any:
         """Return the value of a program; raises EvaluationError, or RuleProblem when the shared steps are spent."""
-        if self._lacks_namespace and "namespaceObject" in program.references:
-            self._load_namespace()
-        limits = self.situation.limits
-        budget = Budget(min(self._left, limits.steps_per_expression), self.situation.expired)
-        if self.situation.expired():  # a short expression may never look at the clock
-            raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
         try:
-            return program.evaluate(self._values, budget)
+            return self.evaluate_nested(program)
         except EvaluationError as error:
-            if error.kind == "cost" and budget.limit < limits.steps_per_expression:
+            if error.kind == "cost" and self._left <= 0:
                 raise RuleProblem(_OUT_OF_BUDGET) from error
             raise
+
+    def evaluate_nested(self, program: Program) -> Any:
+        """Return the value of a program that another one is waiting for; raises EvaluationError only."""
+        if self._lacks_namespace and "namespaceObject" in program.references:
+            self._load_namespace()
+        if self.situation.expired():  # a short expression may never look at the clock
+            raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
+        budget = Budget(min(max(self._left, 0), self.situation.limits.steps_per_expression), self.situation.expired)
+        try:
+            return program.evaluate(self._values, budget)
         finally:
             self._left -= budget.spent
 
@@ -81,7 +86,7 @@ class Run:
         name = self.situation.request.namespace
         found = self.situation.world.namespace(name)
         if found is None:
-            raise RuleProblem(f'namespaces "{name}" not found')
+            raise EvaluationError(f'namespaces "{name}" not found')
         self._values["namespaceObject"] = trim_namespace(found)
         self._lacks_namespace = False
 
@@ -97,7 +102,7 @@ class Variables(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
             try:
-                self._known[name] = self._run.evaluate(self._programs[name])
+                self._known[name] = self._run.evaluate_nested(self._programs[name])
             except EvaluationError as error:
                 # composition.go says which variable failed; the kind stays, for nothing may absorb an overrun
                 error.message = f'composited variable "{name}" fails to evaluate: {error.message}'

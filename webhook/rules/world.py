@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from webhook.cel import HostObject
 from webhook.model.objects import Object
 from webhook.model.policies import LabelSelector, ParamKind
 from webhook.model.requests import AdmissionRequest
-from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
 from webhook.settings import EvaluationSettings
 
 
@@ -37,8 +37,8 @@ class Situation:
 
     request: AdmissionRequest
     world: World
-    snapshot: Snapshot = EMPTY_SNAPSHOT
-    """What the CEL variable ``cluster`` looks into."""
+    cluster: HostObject | None = None
+    """The CEL variable ``cluster``; None where no snapshot is at hand."""
     limits: EvaluationSettings = field(default_factory=EvaluationSettings)
     expired: Callable[[], bool] = never
     """Tells whether the deadline of the whole review has passed."""

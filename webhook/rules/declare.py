@@ -1,0 +1,96 @@
+"""What expressions of a policy may refer to, and of which types: apiserver pkg/admission/plugin/cel/compile.go.
+
+The types bind at compile time only. At run time the API server hands over plain JSON, so ``metadata.UID`` of a
+namespace compiles and is never there, and its timestamps are declared as such but are text. Where that hurts an
+author it does so in the API server as well, and one verdict is worth more than a nicer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from webhook.cel import Declarations
+from webhook.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Kind, Type, list_of, map_of
+from webhook.rules.cluster import CLUSTER_METHODS
+
+ADMISSION_ROOTS = frozenset({"object", "oldObject", "request", "namespaceObject"})
+"""What expressions read that are evaluated in a review and never again."""
+WORKLOAD_ROOTS = frozenset({"object", "namespaceObject"})
+"""What expressions read that the controller evaluates again later, when no request is at hand."""
+
+
+def _struct(name: str, /, **fields: Type) -> Type:
+    return Type(Kind.STRUCT, f"kubernetes.{name}", fields=fields)
+
+
+_KIND = _struct("GroupVersionKind", group=STRING, version=STRING, kind=STRING)
+_RESOURCE = _struct("GroupVersionResource", group=STRING, version=STRING, resource=STRING)
+_USER = _struct("UserInfo", username=STRING, uid=STRING, groups=list_of(STRING), extra=map_of(STRING, list_of(STRING)))
+_REQUEST = _struct(
+    "AdmissionRequest",
+    kind=_KIND,
+    resource=_RESOURCE,
+    subResource=STRING,
+    requestKind=_KIND,
+    requestResource=_RESOURCE,
+    requestSubResource=STRING,
+    name=STRING,
+    namespace=STRING,
+    operation=STRING,
+    userInfo=_USER,
+    dryRun=BOOL,
+    options=DYN,
+)
+_NAMESPACE_METADATA = _struct(
+    "NamespaceMetadata",
+    name=STRING,
+    generateName=STRING,
+    namespace=STRING,
+    labels=map_of(STRING, STRING),
+    annotations=map_of(STRING, STRING),
+    UID=STRING,
+    creationTimestamp=TIMESTAMP,
+    deletionGracePeriodSeconds=INT,
+    deletionTimestamp=TIMESTAMP,
+    generation=INT,
+    resourceVersion=STRING,
+    finalizers=list_of(STRING),
+)
+_CONDITION = _struct(
+    "NamespaceCondition", status=STRING, type=STRING, lastTransitionTime=TIMESTAMP, message=STRING, reason=STRING
+)
+_NAMESPACE = _struct(
+    "Namespace",
+    metadata=_NAMESPACE_METADATA,
+    spec=_struct("NamespaceSpec", finalizers=list_of(STRING)),
+    status=_struct("NamespaceStatus", conditions=list_of(_CONDITION), phase=STRING),
+)
+_TYPED = {"request": _REQUEST, "namespaceObject": _NAMESPACE}
+
+
+def declare(roots: frozenset[str], *, has_params: bool) -> Declarations:
+    """Declare what the expressions of a policy may read, variables aside."""
+    return Declarations(
+        variables=(roots - _TYPED.keys()) | ({"params"} if has_params else set()),
+        hosts={"cluster": CLUSTER_METHODS},
+        types={root: type_ for root, type_ in _TYPED.items() if root in roots},
+    )
+
+
+def with_variables(base: Declarations, variables: Mapping[str, Type]) -> Declarations:
+    """Add ``variables`` with the types of the variables that may be read so far."""
+    fields = {name: _as_field(type_) for name, type_ in variables.items()}
+    return replace(base, types={**base.types, "variables": _struct("variables", **fields)})
+
+
+def _as_field(type_: Type) -> Type:
+    """Return what is left of a type in a field of ``variables`` (composition.go, convertCelTypeToDeclType)."""
+    if type_.kind in (Kind.LIST, Kind.MAP):
+        return replace(type_, parameters=tuple(map(_as_field, type_.parameters)))
+    return type_ if type_.kind in (Kind.PLAIN, Kind.NULL) else DYN
+
+
+IS_BOOL = (BOOL,)
+IS_TEXT = (STRING,)
+IS_TEXT_OR_NULL = (STRING, NULL)
