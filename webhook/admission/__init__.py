@@ -4,14 +4,14 @@ Knows policy sets, requests and group plans. Knows no HTTP, no file and no clien
 and leaves as a document, and what it needs of the cluster is handed in as a snapshot.
 """
 
-from webhook.admission.ask import Asker, as_stored, in_namespace, is_cluster_scoped, request_for
+from webhook.admission.ask import Asker, as_stored, in_namespace, is_cluster_scoped, request_for, review_of
 from webhook.admission.attach import BoundWorkload, Surroundings, attach
 from webhook.admission.check import Checker, created_objects, is_finding
 from webhook.admission.configurations import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_configurations, webhook_needs
 from webhook.admission.decode import decode_review
 from webhook.admission.defaults import apply_defaults
 from webhook.admission.encode import encode_review
-from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, served_policies
+from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, recorded_bound, served_policies
 from webhook.admission.review import Round, decide
 from webhook.admission.world import SnapshotWorld
 
@@ -40,7 +40,9 @@ __all__ = [
     "is_cluster_scoped",
     "is_finding",
     "plan_configurations",
+    "recorded_bound",
     "request_for",
+    "review_of",
     "served_policies",
     "webhook_needs",
 ]

@@ -80,6 +80,30 @@ def request_for(obj: Object, asker: Asker, *, old: Object | None = None) -> Admi
     )
 
 
+def review_of(request: AdmissionRequest) -> Object:
+    """Return the AdmissionReview in which the API server would send a request."""
+    kind = {"group": request.kind.group, "version": request.kind.version, "kind": request.kind.kind}
+    resource = {"group": request.resource.group, "version": request.resource.version, "resource": request.resource.resource}
+    body: Object = {
+        "uid": request.uid,
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": request.name,
+        "namespace": request.namespace,
+        "operation": request.operation.value,
+        "userInfo": request.user.as_json(),
+        "object": request.object,
+        "oldObject": request.old_object,
+        "dryRun": request.dry_run,
+        "options": request.options,
+    }
+    if request.sub_resource:
+        body |= {"subResource": request.sub_resource, "requestSubResource": request.sub_resource}
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": body}
+
+
 def in_namespace(obj: Object, default: str) -> Object:
     """Return the object in a namespace: its own, the default one, or none where its kind has none."""
     if is_cluster_scoped(Kind.of(obj)) or metadata_of(obj).get("namespace"):

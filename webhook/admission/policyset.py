@@ -8,6 +8,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from webhook.admission.attach import BoundWorkload
+from webhook.groups import recorded_policy
 from webhook.model.objects import Kind, Object, labels_of, metadata_of
 from webhook.model.policies import Action, Binding, Head, LabelSelector, MatchResources, ParamKind, ParamRef
 from webhook.rules import NEEDED_KINDS, CompiledPolicy, selects
@@ -104,6 +105,18 @@ def needs_of(policies: PolicySet) -> frozenset[tuple[str, str]]:
         if kind and any(not _is_filed(kind, b.param_ref, policies.params) for b in bindings if b.param_ref):
             found.add((Kind.parse(kind.api_version, kind.kind).group, kind.kind))
     return frozenset(found)
+
+
+def recorded_bound(policies: PolicySet, workload: Object) -> tuple[BoundWorkload, Binding] | None:
+    """Return the policy and binding by which a workload was attached; None when they are not among the policies.
+
+    Where only the binding is gone, the policy's first one stands in: it brings the params.
+    """
+    policy, binding = recorded_policy(workload)
+    for bound in policies.workload:
+        if bound.policy.name == policy and bound.bindings:
+            return bound, next((one for one in bound.bindings if one.name == binding), bound.bindings[0])
+    return None
 
 
 def is_served(policy: CompiledPolicy) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,10 @@ from webhook.model.objects import Object
 from webhook.model.requests import Operation, UserInfo
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
-from webhook.policies import bundled_policies, load_manifests, load_policies
+from webhook.policies import Manifest, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
 from webhook.reports import print_results, results_json, terminal
+
+STANDARD_INPUT = "-"
 
 
 @click.command("check")
@@ -96,11 +98,19 @@ def _check(paths: Sequence[str], policies: PolicySet, options: dict[str, Any]) -
         asker = replace(asker, user=UserInfo(username=options["user"], groups=tuple(options["groups"])))
     old = _old(options["old"], asker.operation)
     results: list[Result] = []
-    for manifest in load_manifests(paths):
+    for manifest in _manifests(paths):
         obj = _judged(manifest.object, offline, raw=options["raw"])
         before = None if old is None else _judged(old, offline, raw=options["raw"])
         results += checker.check(request_for(obj, asker, old=before), source=manifest.source)
     return results
+
+
+def _manifests(paths: Sequence[str]) -> Iterator[Manifest]:
+    for path in paths:
+        if path == STANDARD_INPUT:
+            yield from read_manifests(SourceFile("<stdin>", sys.stdin.buffer.read()))
+        else:
+            yield from load_manifests([path])
 
 
 def _judged(obj: Object, offline: Offline, *, raw: bool) -> Object:

@@ -40,11 +40,12 @@ class ControllerPart:
         capabilities: Callable[[], Capabilities],
         settings: ControllerSettings,
     ) -> None:
-        self._elector = Elector(api, settings, identity=identity())
+        name = identity()
+        self._elector = Elector(api, settings, identity=name)
         fenced = api.fenced(self._elector.fence)
         self._controller = Controller(
             feed,
-            FencedActor(Executor(fenced, EventRecorder(fenced))),
+            FencedActor(Executor(fenced, EventRecorder(fenced, instance=name))),
             store,
             capabilities,
             lambda snapshot: SnapshotWorld(snapshot=snapshot, files=store.current.params),

@@ -16,7 +16,7 @@ from webhook.model.objects import Object, metadata_of
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
 from webhook.policies import load_manifests
-from webhook.rules import Situation
+from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
 
 ASSUMED = Capabilities(group_objects=True, native_jobs=False, topology=True, shared_claims=True)
@@ -38,7 +38,7 @@ class Offline:
         return Situation(
             request=request,
             world=self.world,
-            snapshot=self.snapshot,
+            cluster=ClusterView(self.snapshot, request.namespace),
             limits=self.limits,
             expired=deadline(self.limits.deadline_seconds),
             skip_undecided=True,
@@ -65,7 +65,7 @@ def load_offline(paths: Sequence[str], policies: PolicySet, *, namespace_object:
 
 def _given(paths: Sequence[str], policies: PolicySet) -> tuple[Snapshot, Capabilities]:
     """Read a snapshot; of what the policies need and it does not list, the cluster has none."""
-    snapshot, capabilities = load_snapshot(paths)
+    snapshot, capabilities = load_snapshot(load_manifests(paths))
     return Snapshot({**{needed: {} for needed in policies.needs}, **snapshot.buckets}), capabilities
 
 

@@ -15,7 +15,7 @@ from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.snapshot import Snapshot
 from webhook.model.verdicts import Reviewed
-from webhook.rules import Situation
+from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
 
 
@@ -47,7 +47,7 @@ class LiveReviewer:
         situation = Situation(
             request=request,
             world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=self._invents_namespaces),
-            snapshot=snapshot,
+            cluster=ClusterView(snapshot, request.namespace),
             limits=self._limits,
             expired=expired,
         )

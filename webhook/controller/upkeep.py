@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from webhook.admission import PolicySet
+from webhook.admission import PolicySet, recorded_bound
 from webhook.groups import (
     GroupProblem,
     is_finished,
@@ -57,14 +57,11 @@ class Upkeep:
         return (*told, *plan_group(workload, plan, self.snapshot), *self._waits(workload, plan))
 
     def _group_plan(self, workload: Object) -> tuple[GroupPlan, tuple[PlannedAction, ...]]:
-        policy, binding = recorded_policy(workload)
-        for bound in self.policies.workload:
-            if bound.policy.name == policy:
-                chosen = next(
-                    (one for one in bound.bindings if one.name == binding), bound.bindings[0] if bound.bindings else None
-                )
-                if chosen is not None:
-                    return plan_recorded(bound.policy, chosen, self._situation(workload)), ()
+        found = recorded_bound(self.policies, workload)
+        if found is not None:
+            bound, binding = found
+            return plan_recorded(bound.policy, binding, self._situation(workload)), ()
+        policy, _ = recorded_policy(workload)
         message = (
             f"WorkloadPolicy {policy!r}, by which it was grouped, is not among the loaded policies; all its pods form the group "
             "instead, as gangs do by default. Restore the policy, or create the workload again."

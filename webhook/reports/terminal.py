@@ -9,6 +9,7 @@ from itertools import groupby
 import yaml
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from webhook.errors import GangwardenError
 from webhook.model.objects import Kind, Object, metadata_of
@@ -32,18 +33,22 @@ def terminal(*, stderr: bool = False) -> Console:
 
 def print_results(console: Console, results: Sequence[Result]) -> None:
     """Print one line per finding, grouped by manifest, and a closing count."""
+    _print_findings(console, results)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary(results).items() if count)
+    console.print(f"\n{counts or 'nothing to check'}")
+
+
+def _print_findings(console: Console, results: Sequence[Result]) -> None:
     for source, found in groupby(results, key=lambda result: result.source):
         group = list(found)
         console.print(f"[bold]{escape(_title(group[0].object))}[/bold]  [dim]{escape(source)}[/dim]")
         for result in group:
             _print_finding(console, result)
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary(results).items() if count)
-    console.print(f"\n{counts or 'nothing to check'}")
 
 
 def print_review(console: Console, results: Sequence[Result]) -> None:
     """Print the findings of one manifest together with the patch and the objects that would be created."""
-    print_results(console, results)
+    _print_findings(console, results)
     for result in results:
         for operation in result.patch or ():
             value = f" {json.dumps(operation['value'], ensure_ascii=False)}" if "value" in operation else ""
@@ -51,6 +56,24 @@ def print_review(console: Console, results: Sequence[Result]) -> None:
         for created in result.creates or ():
             console.print(f"    [blue]creates[/blue] {escape(_title(created))}")
             console.print(escape(_indent(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
+
+
+def print_overview(console: Console, reviews: Sequence[Sequence[Result]]) -> None:
+    """Print a table of manifests: what was said, which group each gets, and which policy had something to say."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("Manifest", "Verdict", "Group"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("Said by", overflow="fold")
+    for results in reviews:
+        first = results[0]
+        gangs = [_gang(created) for created in first.creates or () if created["kind"] == "PodGroup"]
+        why = ", ".join(result.finding.policy or result.finding.message for result in results if result.finding.message)
+        verdict, colour = first.finding.verdict, _COLOURS[first.finding.verdict]
+        table.add_row(
+            escape(_title(first.object)), f"[{colour}]{verdict.value}[/{colour}]", escape(", ".join(gangs)), escape(why)
+        )
+    console.print()
+    console.print(table, soft_wrap=False)
 
 
 def print_error(console: Console, error: GangwardenError) -> None:
@@ -67,6 +90,11 @@ def _print_finding(console: Console, result: Result) -> None:
     console.print(f"  [{colour}]{finding.verdict.value:<6}[/{colour}] {escape(where)}".rstrip())
     if finding.message:
         console.print(f"         {escape(finding.message)}")
+
+
+def _gang(pod_group: Object) -> str:
+    gang = pod_group["spec"]["schedulingPolicy"].get("gang")
+    return f"{gang['minCount']} at once" if gang else "basic"
 
 
 def _title(obj: Object) -> str:

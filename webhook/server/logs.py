@@ -11,7 +11,7 @@ import structlog
 GUESTS_LEVEL = logging.WARNING  # uvicorn and aiohttp tell of each start and each odd request at INFO
 
 
-def configure_logging(*, json: bool) -> None:
+def configure_logging(*, json: bool, level: int = logging.INFO) -> None:
     """Set up logging of the process on standard error, once, before anything is logged."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -23,7 +23,7 @@ def configure_logging(*, json: bool) -> None:
         finish = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(_dump)]
     structlog.configure(
         processors=[*shared, *finish],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
