@@ -11,7 +11,8 @@ from webhook.cluster.connection import Connection, connect
 from webhook.cluster.elector import Elector
 from webhook.cluster.events import EventRecorder
 from webhook.cluster.executor import Done, Executor, Failed, Moot, Outcome
-from webhook.cluster.feed import Change, Listener, SnapshotFeed
+from webhook.cluster.feed import Change, Listener, SnapshotFeed, fetch_snapshot
+from webhook.cluster.files import load_snapshot, save_snapshot
 from webhook.cluster.informer import Informer
 from webhook.cluster.probe import probe_capabilities
 from webhook.cluster.secret import SecretStore
@@ -35,5 +36,8 @@ __all__ = [
     "Trimmer",
     "WebhookConfigurations",
     "connect",
+    "fetch_snapshot",
+    "load_snapshot",
     "probe_capabilities",
+    "save_snapshot",
 ]

@@ -63,7 +63,7 @@ class Api:
             raise
 
     async def pages(self, kind: Kind, *, namespace: str = "", label_selector: str = "") -> AsyncIterator[Object]:
-        """Yield the list of a kind page by page (``items`` without apiVersion and kind, as the server sends them)."""
+        """Yield the list of a kind page by page; each item has apiVersion and kind, which the server leaves out."""
         mapping = await self.mapper.find(kind)
         query = [("limit", str(self.connection.settings.page_size))]
         query += [("labelSelector", label_selector)] if label_selector else []
@@ -71,18 +71,16 @@ class Api:
         while True:
             asked = (*query, ("continue", following)) if following else tuple(query)
             page = await self._send("list", str(mapping.kind), Call("GET", mapping.path(namespace), asked), timeout_seconds=60.0)
-            yield page
+            named = {"apiVersion": page["apiVersion"], "kind": str(page["kind"]).removesuffix("List")}
+            yield page | {"items": [named | item for item in page.get("items") or ()]}
             following = str(metadata_of(page).get("continue") or "")
             if not following:
                 return
 
     async def list(self, kind: Kind, *, namespace: str = "", label_selector: str = "") -> list[Object]:
-        """Read all objects of a kind, in one namespace or in all, each with apiVersion and kind."""
-        found: list[Object] = []
-        async for page in self.pages(kind, namespace=namespace, label_selector=label_selector):
-            named = {"apiVersion": page["apiVersion"], "kind": str(page["kind"]).removesuffix("List")}
-            found += [named | item for item in page.get("items") or ()]
-        return found
+        """Read all objects of a kind, in one namespace or in all."""
+        pages = self.pages(kind, namespace=namespace, label_selector=label_selector)
+        return [obj async for page in pages for obj in page["items"]]
 
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:
         """Create an object; the API server answers 409 when its name is taken."""

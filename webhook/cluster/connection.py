@@ -98,11 +98,10 @@ class Connection:
     async def close(self) -> None:
         """Close every stream and connection."""
         self._keeper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._keeper
-        await self._client.close()
-        if self._retired is not None:
-            await self._retired.close()
+        await asyncio.wait({self._keeper})
+        for client in (self._client, self._retired):
+            if client is not None:
+                await client.close()
 
     async def fetch_version(self) -> str:
         """Ask for ``gitVersion``; anyone who may log in may read it."""
@@ -121,8 +120,9 @@ class Connection:
         return answer
 
     async def lines(self, call: Call, *, key: str) -> AsyncGenerator[bytes, None]:
-        """Yield the lines of a watch until it ends; raises ClusterError on refusal, a broken stream or long silence.
+        """Yield an empty line when a watch is open, then its lines until it ends.
 
+        Raises ClusterError on refusal, a broken stream or long silence.
         The lines are split here: aiohttp's ``readline`` refuses those above its buffer, and objects may be 3 MiB.
         """
         limits = aiohttp.ClientTimeout(
@@ -135,6 +135,7 @@ class Connection:
                     if response.status == 401:
                         await self._renew_refused()
                     raise refusal(await _read(response), "watch", key)
+                yield b""
                 parts: list[bytes] = []
                 async for chunk in response.content.iter_any():
                     head, *rest = chunk.split(b"\n")

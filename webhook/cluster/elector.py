@@ -11,7 +11,6 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 
 import structlog
@@ -46,7 +45,7 @@ class Elector:
         """Raise ClusterError unless leading; ``Api.fenced`` calls it before every write."""
         if not self.leading:
             raise ClusterError(
-                f"{self._identity} no longer leads; nothing is written", verb="lead", key=str(self._key), reason="Fenced"
+                f"{self._identity} does not lead; nothing is written", verb="lead", key=str(self._key), reason="Fenced"
             )
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -72,10 +71,12 @@ class Elector:
                 await self._attempt()
             return False
         finally:
-            await _end(task)
-            if self.leading:
-                await self._release()
-            self._renewed = float("-inf")
+            try:
+                await _end(task)
+            finally:
+                if self.leading:
+                    await self._release()
+                self._renewed = float("-inf")
 
     async def _attempt(self) -> bool:
         """Take or renew the Lease; a failed call is only told (also 409: a write in between), time decides."""
@@ -146,7 +147,13 @@ async def _end(task: asyncio.Future[None]) -> None:
     if task.done():
         return
     task.cancel()
-    with suppress(asyncio.CancelledError):
-        await asyncio.wait({task})
-    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-        _LOG.error("the work failed while it was being stopped", error=repr(error))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:  # ours, while the work is still ending
+            cancelled = error
+    if not task.cancelled() and (failure := task.exception()) is not None:
+        _LOG.error("the work failed while it was being stopped", error=repr(failure))
+    if cancelled is not None:
+        raise cancelled

@@ -170,6 +170,22 @@ class SnapshotFeed:
                 _LOG.exception("a listener failed", key=str(change[0]))
 
 
+async def fetch_snapshot(api: Api, kinds: Iterable[Kind], *, namespaces: Iterable[str] = ()) -> Snapshot:
+    """Read kinds once and return them as a snapshot; a kind that is not served stays unknown."""
+    trimmer, spaces = Trimmer(), tuple(namespaces) or ("",)
+    snapshot = EMPTY_SNAPSHOT
+    for kind in kinds:
+        trim = trimmer.for_kind(kind.group, kind.kind)
+        try:
+            found = [trim(obj) for space in spaces async for page in api.pages(kind, namespace=space) for obj in page["items"]]
+        except ClusterError as error:
+            if error.status == 404:
+                continue
+            raise
+        snapshot = advance(snapshot, {_mark(kind)}, ((ObjectKey.of(obj), None, obj) for obj in found))
+    return snapshot
+
+
 def advance(snapshot: Snapshot, known: Iterable[tuple[str, str]], changes: Iterable[Change]) -> Snapshot:
     """Return the snapshot after these changes; only the buckets that they touch are copied."""
     buckets = {**dict.fromkeys(known, _NOTHING), **snapshot.buckets}

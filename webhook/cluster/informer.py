@@ -50,7 +50,7 @@ class Informer:
         self.store: dict[Name, Object] = {}
         self.synced = asyncio.Event()
         self.last_contact = float("-inf")
-        """The loop's time of the last byte of sense from the API server; a healthy silent watch has one a minute."""
+        """The loop's time of the last sign of life from the API server; a healthy silent watch has one a minute."""
         self.problem: ClusterError | None = None
         """Why there is no watch at the moment."""
         self._api, self._trim, self._on_event, self._on_synced = api, trim, on_event, on_synced
@@ -102,7 +102,9 @@ class Informer:
         call = Call("GET", mapping.path(self.namespace), tuple(query))
         async with aclosing(self._api.connection.lines(call, key=str(self.kind))) as lines:
             async for line in lines:
-                fresh = self._take(decode(line), fresh)
+                if line:
+                    fresh = self._take(decode(line), fresh)
+                self.last_contact, self.problem = asyncio.get_running_loop().time(), None
 
     def _take(self, event: Any, fresh: dict[Name, Object] | None) -> dict[Name, Object] | None:
         """Take in one event. While the initial set is collected in ``fresh`` the store stays as it was."""
@@ -124,8 +126,6 @@ class Informer:
                     fresh[name] = new
             case _:
                 raise ClusterError("the watch sent what is no event", verb="watch", key=str(self.kind), reason="BadEvent")
-        self.last_contact = asyncio.get_running_loop().time()
-        self.problem = None
         if fresh is None:
             self._version = str(meta["resourceVersion"])
         return fresh
@@ -135,9 +135,8 @@ class Informer:
         version = ""
         async for page in self._api.pages(self.kind, namespace=self.namespace):
             version = str(metadata_of(page)["resourceVersion"])
-            named = {"apiVersion": page["apiVersion"], "kind": str(page["kind"]).removesuffix("List")}
-            for item in page.get("items") or ():
-                fresh[item["metadata"].get("namespace", ""), item["metadata"]["name"]] = self._trim(named | item)
+            for obj in page["items"]:
+                fresh[obj["metadata"].get("namespace", ""), obj["metadata"]["name"]] = self._trim(obj)
         self._replace(fresh)
         self._version, self.last_contact = version, asyncio.get_running_loop().time()
 

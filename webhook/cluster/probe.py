@@ -7,10 +7,9 @@ nothing about the gates of the scheduler and the controller manager.
 
 from __future__ import annotations
 
-from webhook.admission.configurations import PROBE_LABEL
 from webhook.cluster.api import Api
 from webhook.errors import ClusterError
-from webhook.model.groups import SCHEDULING_VERSION, Capabilities
+from webhook.model.groups import PROBE_LABEL, SCHEDULING_VERSION, Capabilities
 from webhook.model.objects import Object
 
 _TEMPLATE = {"restartPolicy": "Never", "containers": [{"name": "probe", "image": "probe"}]}

@@ -1,0 +1,108 @@
+"""Credentials that change, servers that are not there, and tokens that are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import QUICK
+from tests.cluster.fake_api import FakeApi
+from tests.cluster.waiting import until
+from webhook.cluster import Api, connect
+from webhook.errors import ClusterError, UsageError
+from webhook.model.objects import ObjectKey
+
+JOB = ObjectKey("batch", "Job", "a", "one")
+
+
+async def test_the_server_version_is_known_and_our_name_is_said(fake: FakeApi, tmp_path: Path) -> None:
+    async with await connect(fake.kubeconfig(tmp_path), settings=QUICK) as connection:
+        assert connection.server_version == "v1.37.2"
+    assert fake.requests[0].headers["User-Agent"].startswith("gangwarden/")
+
+
+async def test_a_server_that_is_not_there_is_a_cluster_error_with_its_address(fake: FakeApi, tmp_path: Path) -> None:
+    path = fake.kubeconfig(tmp_path)
+    await fake.stop()
+    with pytest.raises(ClusterError, match=f"http://127.0.0.1:{fake.port} cannot be reached") as caught:
+        await connect(path, settings=QUICK)
+    assert (caught.value.is_unreachable, caught.value.exit_code) == (True, 5)
+    await fake.start()
+
+
+async def test_a_refused_identity_is_a_cluster_error_with_the_servers_words(fake: FakeApi, tmp_path: Path) -> None:
+    fake.token = "another"
+    with pytest.raises(ClusterError, match="401 Unauthorized: no such token") as caught:
+        await connect(fake.kubeconfig(tmp_path), settings=QUICK)
+    assert caught.value.status == 401
+
+
+async def test_a_kubeconfig_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no kubeconfig at"):
+        await connect(str(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: b: c", "{}", "just words", '{"contexts": 3}'])
+async def test_a_kubeconfig_of_a_wrong_shape_is_a_cluster_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(text)
+    with pytest.raises(ClusterError, match="no usable credentials"):
+        await connect(str(path))
+
+
+async def test_a_context_that_is_not_there_is_a_cluster_error(fake: FakeApi, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="name other"):
+        await connect(fake.kubeconfig(tmp_path), "other")
+
+
+async def test_a_token_file_that_was_rotated_is_read_again(fake: FakeApi, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("first")
+    fake.token = "first"
+    async with await connect(fake.kubeconfig(tmp_path, tokenFile="token"), settings=QUICK) as connection:
+        token.write_text("second")
+        fake.token = "second"
+        await until(lambda: connection._credentials.configuration.api_key["BearerToken"] == "Bearer second")
+        assert await Api.over(connection).find(JOB) is None
+
+
+async def test_a_refused_token_is_read_again_at_once(fake: FakeApi, tmp_path: Path) -> None:
+    fake.token = "first"
+    async with await connect(fake.kubeconfig(tmp_path, token="first")) as connection:
+        fake.token = "second"
+        fake.kubeconfig(tmp_path, token="second")
+        assert await Api.over(connection).find(JOB) is None
+        assert [request.headers["Authorization"] for request in fake.requests[-2:]] == ["Bearer first", "Bearer second"]
+
+
+def plugin(folder: Path, status: dict[str, Any]) -> dict[str, Any]:
+    """An exec plugin that prints what stands in a file."""
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status}
+    (folder / "credential").write_text(json.dumps(answer))
+    return {"command": "cat", "args": [str(folder / "credential")], "apiVersion": "client.authentication.k8s.io/v1"}
+
+
+async def test_the_token_of_a_plugin_is_renewed_before_it_ends(fake: FakeApi, tmp_path: Path) -> None:
+    command = plugin(tmp_path, {"token": "first", "expirationTimestamp": "2020-01-01T00:00:00Z"})
+    async with await connect(fake.kubeconfig(tmp_path, exec=command), settings=QUICK) as connection:
+        plugin(tmp_path, {"token": "second", "expirationTimestamp": "2100-01-01T00:00:00Z"})
+        fake.token = "second"
+        await until(lambda: connection._credentials.configuration.api_key["BearerToken"] == "Bearer second")
+        assert await Api.over(connection).find(JOB) is None
+
+
+async def test_a_plugin_that_fails_is_named(fake: FakeApi, tmp_path: Path) -> None:
+    command = {"command": "false", "apiVersion": "client.authentication.k8s.io/v1"}
+    with pytest.raises(ClusterError, match=r"the credential plugin 'false' of .* failed"):
+        await connect(fake.kubeconfig(tmp_path, exec=command))
+
+
+async def test_credentials_that_cannot_be_read_any_more_leave_the_old_in_use(fake: FakeApi, tmp_path: Path) -> None:
+    path = fake.kubeconfig(tmp_path)
+    async with await connect(path, settings=QUICK) as connection:
+        fake.kubeconfig(tmp_path, tokenFile="gone")
+        assert await connection._refresh() is False
+        assert await Api.over(connection).find(JOB) is None

@@ -1,0 +1,70 @@
+"""What is kept in memory."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from webhook.cluster import Trimmer
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "train-0",
+        "namespace": "a",
+        "uid": "u",
+        "resourceVersion": "7",
+        "labels": {"job": "train", "index": "0"},
+        "ownerReferences": [{"kind": "Job", "name": "train", "uid": "j", "controller": True}],
+        "managedFields": [{"manager": "kube-controller-manager"}],
+    },
+    "spec": {
+        "schedulingGroup": {"podGroupName": "g"},
+        "schedulerName": "default-scheduler",
+        "priority": 5,
+        "containers": [{"name": "main", "image": "x", "env": [{"name": "A", "value": "B"}]}],
+    },
+    "status": {
+        "phase": "Running",
+        "podIP": "10.0.0.1",
+        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "R", "message": "m", "lastProbeTime": None}],
+    },
+}
+
+
+def test_of_a_pod_what_groups_need_is_kept() -> None:
+    trimmed = Trimmer().for_kind("", "Pod")(POD)
+    assert trimmed["metadata"].keys() == {"name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"}
+    assert trimmed["spec"] == {key: value for key, value in POD["spec"].items() if key != "containers"}
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "R", "message": "m"}
+    assert trimmed["status"] == {"phase": "Running", "conditions": [condition]}
+    assert (trimmed["apiVersion"], trimmed["kind"]) == ("v1", "Pod")
+
+
+def test_equal_parts_of_two_pods_are_one_in_memory() -> None:
+    trim = Trimmer().for_kind("", "Pod")
+    first, second = trim(copy.deepcopy(POD)), trim(copy.deepcopy(POD))
+    for path in (("metadata", "ownerReferences"), ("spec", "schedulingGroup"), ("status", "conditions")):
+        assert first[path[0]][path[1]] is second[path[0]][path[1]]
+
+
+def test_shared_parts_are_forgotten_beyond_a_limit() -> None:
+    trimmer = Trimmer(shared_limit=4)
+    trim = trimmer.for_kind("", "Pod")
+    for number in range(50):
+        trim(POD | {"spec": {"schedulingGroup": {"podGroupName": f"g{number}"}}})
+    assert len(trimmer._shared) == 4
+
+
+def test_a_job_is_kept_whole_but_for_managed_fields() -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": POD["metadata"], "spec": {"template": {"spec": POD["spec"]}}}
+    trimmed = Trimmer().for_kind("batch", "Job")(job)
+    assert trimmed["spec"] == job["spec"]
+    assert trimmed["metadata"] == {key: value for key, value in POD["metadata"].items() if key != "managedFields"}
+    assert "managedFields" in job["metadata"]
+
+
+def test_an_object_without_spec_and_status_is_no_problem() -> None:
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    assert Trimmer().for_kind("", "Pod")(bare) == bare
