@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -44,10 +45,8 @@ def question(templates: Path, control: str, policy: str, case: dict[str, Any]) -
         put(obj, path, parsed(value))
     if obj["kind"] not in _CLUSTER_SCOPED:
         obj.setdefault("metadata", {}).setdefault("namespace", "default")
-    binding, params = (
-        template("binding_template", "policy-binding.yaml"),
-        template("param_template", "default-control-configuration.yaml"),
-    )
+    binding = template("binding_template", "policy-binding.yaml")
+    params = template("param_template", "default-control-configuration.yaml")
     binding["metadata"]["name"] = f"{policy}-binding"
     binding["spec"]["policyName"] = policy
     binding["spec"]["paramRef"]["name"] = params["metadata"]["name"] = f"{policy}-params"
@@ -65,7 +64,7 @@ def put(obj: Any, path: str, value: Any) -> None:
     """Set a value at a path, making the containers on the way."""
     steps: list[str | int] = [int(index) if index else key for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)]
     place = obj
-    for step, following in zip(steps, steps[1:], strict=False):
+    for step, following in itertools.pairwise(steps):
         if isinstance(step, int):
             place.extend([None] * (step + 1 - len(place)))
         found = place[step] if isinstance(step, int) else place.get(step)

@@ -18,11 +18,22 @@ from webhook.rules.selectors import is_everything, selects
 from webhook.rules.world import World
 
 _NAMESPACES = Resource("", "v1", "namespaces")
-_EXEMPT_KINDS = frozenset(
-    f"{prefix}{suffix}"
-    for prefix in ("Validating", "Mutating")
-    for suffix in ("WebhookConfiguration", "AdmissionPolicy", "AdmissionPolicyBinding")
-)
+_EXEMPT = {
+    "admissionregistration.k8s.io": frozenset(
+        {
+            "validatingadmissionpolicies", "validatingadmissionpolicybindings",
+            "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+        }
+    ),
+    "authentication.k8s.io": frozenset({"selfsubjectreviews", "tokenreviews"}),
+    "authorization.k8s.io": frozenset(
+        {"localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"}
+    ),
+}  # fmt: skip
+"""What no policy judges: policies themselves, which must stay repairable, and the reviews by which access is decided.
+
+Sources: apiserver plugin/policy/generic/plugin.go; kubernetes pkg/kubeapiserver/admission/exclusion/resources.go.
+"""
 
 
 def match(constraints: MatchResources, request: AdmissionRequest, world: World) -> Resource | None:
@@ -48,9 +59,9 @@ def match(constraints: MatchResources, request: AdmissionRequest, world: World) 
 
 
 def is_exempt(request: AdmissionRequest) -> bool:
-    """Tell whether no policy may judge the request: what configures admission must stay repairable."""
-    kind = request.request_kind or request.kind
-    return kind.group == "admissionregistration.k8s.io" and kind.kind in _EXEMPT_KINDS
+    """Tell whether no policy may judge the request."""
+    asked = asked_resource(request)
+    return asked.resource in _EXEMPT.get(asked.group, ())
 
 
 def asked_resource(request: AdmissionRequest) -> Resource:
