@@ -10,6 +10,7 @@ from webhook.cel.codec import decode_tagged, encode_tagged
 from webhook.cel.declarations import Declarations
 from webhook.cel.errors import CompileError, EvaluationError
 from webhook.cel.program import Program, compile_expression
+from webhook.cel.quantities import Quantity, parse_quantity
 from webhook.cel.values import HostObject
 
 __all__ = [
@@ -19,7 +20,9 @@ __all__ = [
     "EvaluationError",
     "HostObject",
     "Program",
+    "Quantity",
     "compile_expression",
     "decode_tagged",
     "encode_tagged",
+    "parse_quantity",
 ]
