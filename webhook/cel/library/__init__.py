@@ -10,9 +10,40 @@ from collections.abc import Mapping
 from itertools import chain
 
 from webhook.cel.declare import Function, group
-from webhook.cel.library import arithmetic, convert, core, formatting, listing, lists, optionals, quantity, regex, sets, strings
+from webhook.cel.library import (
+    arithmetic,
+    convert,
+    core,
+    formatting,
+    listing,
+    lists,
+    named_formats,
+    network,
+    optionals,
+    quantity,
+    regex,
+    semver,
+    sets,
+    strings,
+    url,
+)
 
-_MODULES = (core, convert, optionals, formatting, lists, listing, quantity, regex, sets, strings)
+_MODULES = (
+    core,
+    convert,
+    optionals,
+    formatting,
+    lists,
+    listing,
+    named_formats,
+    network,
+    quantity,
+    regex,
+    semver,
+    sets,
+    strings,
+    url,
+)
 
 
 def _collect() -> Mapping[str, Function]:
