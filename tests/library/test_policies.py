@@ -1,0 +1,184 @@
+"""The shipped policies: complete, loadable as they stand, and right in every case that stands beside them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.library.asking import Asked, ask
+from webhook.admission import PolicySet
+from webhook.model.cases import Case
+from webhook.model.objects import Object
+from webhook.model.requests import Operation
+from webhook.model.results import Result
+from webhook.model.verdicts import Verdict
+from webhook.policies import load_cases, load_policies
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "policies"
+FOLDERS = sorted(path.parent.relative_to(LIBRARY).as_posix() for path in LIBRARY.glob("*/*/policy.yaml"))
+OWN = sorted(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "examples/policy-repo").rglob("cases.yaml"))
+AREAS = {"gang", "topology", "claims", "disruption", "hygiene"}
+REQUIRED = set(
+    "apiVersion kind metadata spec schedule template jobTemplate containers name key action type uid schedulingPolicy".split()
+)
+"""Fields without which the API server refuses an object of the kinds in question."""
+README_PARTS = ("**What.**", "**Why.**", "**Example.**", "**Params.**", "**How to ")
+
+
+@functools.cache
+def policies_of(*paths: str) -> PolicySet:
+    return load_policies(paths)
+
+
+@functools.cache
+def asked(path: Path) -> tuple[Asked, ...]:
+    return tuple(ask(case, policies_of(*test.policies)) for test in load_cases(path) for case in test.cases)
+
+
+def documents(folder: str) -> list[Object]:
+    return list(yaml.safe_load_all((LIBRARY / folder / "policy.yaml").read_text()))
+
+
+def validations(folder: str) -> list[Object]:
+    return [rule for doc in documents(folder) for rule in doc.get("spec", {}).get("validations", ())]
+
+
+def cases_in(*files: Path) -> list[object]:
+    return [
+        pytest.param(path, index, id=f"{path.parent.name}: {case.name}")
+        for path in files
+        for index, case in enumerate(case for test in load_cases(path) for case in test.cases)
+    ]
+
+
+EVERY_CASE = cases_in(
+    *(LIBRARY / folder / "cases.yaml" for folder in FOLDERS),
+    *(ROOT / folder / "cases.yaml" for folder in OWN),
+    Path(__file__).with_name("examples.yaml"),
+)
+
+
+@pytest.mark.parametrize("path, index", EVERY_CASE)
+def test_a_case_is_answered_as_it_expects(path: Path, index: int) -> None:
+    assert asked(path)[index].differences == ()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_policy_lives_with_its_cases_and_its_readme(folder: str) -> None:
+    assert {path.name for path in (LIBRARY / folder).iterdir()} == {"policy.yaml", "cases.yaml", "README.md"}
+    assert folder.partition("/")[0] in AREAS
+    readme = (LIBRARY / folder / "README.md").read_text()
+    assert readme.startswith(f"# {folder.split('/')[1]}: ")
+    assert [part for part in README_PARTS if part not in readme] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_policy_stands_by_itself(folder: str) -> None:
+    assert policies_of(str(LIBRARY / folder)).warnings == ()
+    name = f"{folder.split('/')[1]}.gangwarden.dev"
+    assert {doc["metadata"]["name"] for doc in documents(folder)} == {name}
+
+
+def test_the_library_loads_as_a_whole() -> None:
+    everything = policies_of(str(LIBRARY))
+    assert everything.warnings == ()
+    assert len(everything.validating) + len(everything.workload) == len(FOLDERS)
+
+
+def test_the_index_names_every_policy() -> None:
+    rows = re.findall(r"^\| \[([\w/-]+)\]\(\1/\) \|", (LIBRARY / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == FOLDERS
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if validations(folder)])
+def test_each_validation_has_a_case_that_fails_it_and_the_policy_one_that_passes(folder: str) -> None:
+    cases = [given.case for given in asked(LIBRARY / folder / "cases.yaml")]
+    failed = {case.expect.rule for case in cases if case.expect.verdict in (Verdict.DENY, Verdict.WARN)}
+    assert failed == {f"validations[{index}]" for index in range(len(validations(folder)))}
+    assert {case.expect.verdict for case in cases} >= {Verdict.ALLOW, Verdict.SKIP}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_case_meets_an_expression_that_fails(folder: str) -> None:
+    results = [result for given in asked(LIBRARY / folder / "cases.yaml") for result in given.results]
+    assert [
+        result.finding.message for result in results if is_broken(result) and result.finding.verdict is not Verdict.SKIP
+    ] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_an_update_that_changes_nothing_passes(folder: str) -> None:
+    """A finalizer that is taken off is an update as well; whoever denied that would keep objects from going away."""
+    policies = policies_of(str(LIBRARY / folder))
+    for given in asked(LIBRARY / folder / "cases.yaml"):
+        verdicts = {result.finding.verdict for result in ask(unchanged(given.case), policies).results}
+        assert not verdicts & {Verdict.DENY, Verdict.WARN, Verdict.ERROR}, given.case.name
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if validations(folder)])
+def test_every_message_is_one_sentence_that_says_what_to_do(folder: str) -> None:
+    for rule in validations(folder):
+        assert rule["messageExpression"]
+        assert re.fullmatch(r"[^\n]+[^.\n]\.", rule["message"].strip()), rule["message"]
+    denied = [
+        result.finding.message for given in asked(LIBRARY / folder / "cases.yaml") for result in given.results if is_no(result)
+    ]
+    assert [message for message in denied if not re.fullmatch(r"[^\n;]+;[^\n]+\.", message)] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_readme_quotes_what_the_policy_really_says(folder: str) -> None:
+    quotes = quoted((LIBRARY / folder / "README.md").read_text())
+    said = {message for given in asked(LIBRARY / folder / "cases.yaml") for message in given.messages}
+    assert [quote for quote in quotes if quote not in said] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_leaving_out_any_optional_field_is_no_error(folder: str) -> None:
+    policies = policies_of(str(LIBRARY / folder))
+    for given in asked(LIBRARY / folder / "cases.yaml"):
+        for path, thinner in without_each_field(given.case.object or {}):
+            results = ask(replace(given.case, object=thinner), policies).results if given.case.object else ()
+            said = [result.finding.message for result in results if is_broken(result)]
+            assert said == [], f"{given.case.name}, without {path}"
+
+
+def without_each_field(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield an object once for each field that the API does not require, without that field."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in REQUIRED:
+                yield f"{path}.{key}", {name: other for name, other in value.items() if name != key}
+            yield from ((place, {**value, key: changed}) for place, changed in without_each_field(inner, f"{path}.{key}"))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            for place, changed in without_each_field(inner, f"{path}[{index}]"):
+                yield place, [*value[:index], changed, *value[index + 1 :]]
+
+
+def unchanged(case: Case) -> Case:
+    obj = case.object or case.old_object
+    return replace(case, operation=Operation.UPDATE, object=obj, old_object=obj)
+
+
+def is_no(result: Result) -> bool:
+    return result.finding.verdict in (Verdict.DENY, Verdict.WARN)
+
+
+def is_broken(result: Result) -> bool:
+    """Tell whether an expression failed, for another reason than a snapshot that nobody gave (which is skipped)."""
+    return result.finding.verdict is not Verdict.SKIP and "resulted in error" in result.finding.message
+
+
+def quoted(text: str) -> list[str]:
+    """Return the block quotes of a README, each as one line."""
+    blocks = re.findall(r"(?:^> .*\n)+", text, re.MULTILINE)
+    return [" ".join(line.removeprefix("> ") for line in block.splitlines()) for block in blocks]
