@@ -53,6 +53,17 @@ async def test_a_drain_finishes_what_was_begun() -> None:
         await asyncio.wait_for(server.task, PATIENCE)
 
 
+async def test_new_connections_are_served_until_the_drain_is_over() -> None:
+    async with running(drain_seconds=60.0) as server:
+        server.stop.set()
+        for _ in range(150):  # much longer than a tick of the server's loop
+            assert (await server.post(review())).status == 200
+        server.task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await server.task
+        server.task = asyncio.create_task(asyncio.sleep(0))
+
+
 async def test_a_request_that_is_still_arriving_at_the_end_is_answered() -> None:
     body = request(review())
     async with running() as server:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 SHARE = 0.8  # the rest is for the network and for writing the answer
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(h|ms|m|s|us|µs|ns)")
+_PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(h|ms|m|s|us|µs|ns)")
 _DURATION = re.compile(rf"(?:{_PART.pattern}){{1,6}}")
 
 

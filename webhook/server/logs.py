@@ -1,4 +1,7 @@
-"""Write logs as one JSON object a line, those of guest libraries too, or as readable lines for a person."""
+"""Write logs as one JSON object a line, those of guest libraries too, or as readable lines for a person.
+
+Tracebacks are written without local variables, which structlog adds by default: an object body would be among them.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,19 @@ import structlog
 GUESTS_LEVEL = logging.WARNING  # uvicorn and aiohttp tell of each start and each odd request at INFO
 
 
-def configure_logging(*, json: bool, level: int = logging.INFO) -> None:
-    """Set up logging of the process on standard error, once, before anything is logged."""
+def configure_logging(*, json: bool, level: int = logging.INFO, colors: bool = False) -> None:
+    """Set up logging of the process on standard error, once, before anything is logged; ``colors`` is for terminals."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    finish: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+    finish: list[structlog.typing.Processor] = [
+        structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)
+    ]
     if json:
-        finish = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(_dump)]
+        tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        finish = [structlog.processors.ExceptionRenderer(tracebacks), structlog.processors.JSONRenderer(_dump)]
     structlog.configure(
         processors=[*shared, *finish],
         wrapper_class=structlog.make_filtering_bound_logger(level),
