@@ -110,3 +110,11 @@ class ClusterError(GangwardenError):
     def is_unreachable(self) -> bool:
         """Tell whether no answer came at all (as opposed to a refusal)."""
         return self.status == 0
+
+    def advice(self) -> str:
+        """Say which of address, identity and permission to look at."""
+        if self.status == 403:
+            return "Give this identity the missing permission (RBAC)."
+        if self.status == 401 or self.is_unreachable:
+            return "Check address and credentials of the kubeconfig: `kubectl version` must work with the same one."
+        return ""
