@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,7 @@ class FakeApi:
     admit: Callable[[Json], Json] = lambda body: body
     forbidden: list[str] = field(default_factory=list)
     documents: dict[str, Json] = field(default_factory=dict)
+    tls: ssl.SSLContext | None = None
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class FakeApi:
         app.router.add_route("*", "/{path:.*}", self._serve)
         self.runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
         await self.runner.setup()
-        site = web.TCPSite(self.runner, "127.0.0.1", self.port, reuse_address=True)
+        site = web.TCPSite(self.runner, "127.0.0.1", self.port, reuse_address=True, ssl_context=self.tls)
         await site.start()
         self.port = self.runner.addresses[0][1]
 
@@ -80,13 +82,14 @@ class FakeApi:
             self.cut = asyncio.Event()
             self.changed.notify_all()
 
-    def kubeconfig(self, folder: Path, **user: Any) -> str:
+    def kubeconfig(self, folder: Path, *, ca: str = "", **user: Any) -> str:
+        scheme, trust = ("https", {"certificate-authority": ca}) if ca else ("http", {})
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "fake",
             "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}],
-            "clusters": [{"name": "fake", "cluster": {"server": f"http://127.0.0.1:{self.port}"}}],
+            "clusters": [{"name": "fake", "cluster": {"server": f"{scheme}://127.0.0.1:{self.port}"} | trust}],
             "users": [{"name": "fake", "user": user or {"token": "first"}}],
         }
         path = folder / "kubeconfig"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.cluster.conftest import QUICK
 from tests.cluster.fake_api import FakeApi
 from tests.cluster.waiting import until
+from tests.controlplane.certificates import Authority
 from webhook.cluster import Api, connect
 from webhook.errors import ClusterError, UsageError
 from webhook.model.objects import ObjectKey
@@ -100,9 +102,50 @@ async def test_a_plugin_that_fails_is_named(fake: FakeApi, tmp_path: Path) -> No
         await connect(fake.kubeconfig(tmp_path, exec=command))
 
 
+def serving(folder: Path, authority: Authority) -> ssl.SSLContext:
+    pair = authority.issue("api", hosts=("127.0.0.1",))
+    (folder / "server.pem").write_bytes(pair.certificate + pair.key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem")
+    return context
+
+
+async def test_a_rotated_authority_is_trusted_without_a_restart(fake: FakeApi, tmp_path: Path) -> None:
+    await fake.stop()
+    first, second = Authority("first"), Authority("second")
+    fake.tls = serving(tmp_path, first)
+    await fake.start()
+    ca = tmp_path / "ca.crt"
+    ca.write_bytes(first.certificate)
+    async with await connect(fake.kubeconfig(tmp_path, ca=str(ca)), settings=QUICK) as connection:
+        api = Api.over(connection)
+        await fake.stop()
+        fake.tls = serving(tmp_path, second)
+        await fake.start()
+        with pytest.raises(ClusterError, match="cannot be reached"):
+            await api.find(JOB)
+        client = connection._client
+        ca.write_bytes(second.certificate)
+        await until(lambda: connection._client is not client)
+        assert await api.find(JOB) is None
+
+
+async def test_a_certificate_that_is_only_half_written_leaves_the_old_in_use(fake: FakeApi, tmp_path: Path) -> None:
+    ca = tmp_path / "ca.crt"
+    ca.write_bytes(Authority("first").certificate)
+    path = fake.kubeconfig(tmp_path, ca=str(ca))
+    async with await connect(path, settings=QUICK, verify=False) as connection:
+        client = connection._client
+        ca.write_bytes(b"-----BEGIN CERTIFICATE-----")
+        assert await connection._refresh() is False
+        assert connection._client is client
+
+
 async def test_credentials_that_cannot_be_read_any_more_leave_the_old_in_use(fake: FakeApi, tmp_path: Path) -> None:
     path = fake.kubeconfig(tmp_path)
     async with await connect(path, settings=QUICK) as connection:
         fake.kubeconfig(tmp_path, tokenFile="gone")
+        assert await connection._refresh() is False
+        (tmp_path / "kubeconfig").unlink()
         assert await connection._refresh() is False
         assert await Api.over(connection).find(JOB) is None

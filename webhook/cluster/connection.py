@@ -23,7 +23,7 @@ from kubernetes.aio.config import ConfigException
 
 from webhook.cluster.answers import Answer, decode, refusal
 from webhook.cluster.credentials import Credentials, load_credentials
-from webhook.errors import ClusterError
+from webhook.errors import ClusterError, GangwardenError
 from webhook.settings import ClusterSettings
 
 _LOG = structlog.get_logger(__name__)
@@ -198,7 +198,7 @@ class Connection:
                     self._client.configuration.api_key = fresh.configuration.api_key
                 else:
                     await self._swap(_client(fresh))
-            except (ClusterError, OSError) as error:  # OSError: ssl.SSLError of a pair that does not fit (yet)
+            except (GangwardenError, OSError) as error:  # OSError: ssl.SSLError of a pair that does not fit (yet)
                 _LOG.warning("credentials could not be read again; the old ones stay in use", error=str(error))
                 return False
             self._credentials = fresh
