@@ -69,7 +69,7 @@ class Cursor:
         if required and not value and (child is not None or not self.has(name)):
             self.fail("required", name)
         elif choices and child is not None and value not in choices:
-            self.fail(f'"{value}" is not supported{hint(value, choices)}: use {_either(choices)}', name)
+            self.fail(f'"{value}" is not supported: use {_either(choices)}', name)
             return default
         return value
 

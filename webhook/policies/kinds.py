@@ -25,6 +25,7 @@ class Treatment(Enum):
     WORKLOAD = "a WorkloadPolicy"
     BINDING = "a binding"
     TEST = "test cases, which are no part of a policy set"
+    ASIDE = "an input of commands, no part of a policy set either"
     LATER = "a kind that a later version loads"
     PLAIN = "any other object: it may serve as params"
 
@@ -41,6 +42,7 @@ _KINDS: dict[str, tuple[str, Treatment]] = {
     "PolicyException": (OURS, Treatment.LATER),
     "PreemptionPolicy": (OURS, Treatment.LATER),
     "PolicyTest": (OURS, Treatment.TEST),
+    "Capabilities": (OURS, Treatment.ASIDE),
 }
 _UNMISTAKABLE = frozenset(kind for kind, (api_version, _) in _KINDS.items() if api_version == NATIVE) | {
     "WorkloadPolicy",
@@ -79,7 +81,7 @@ def read_document(document: Document, contents: Contents) -> None:
                 root.fail(f"{kind} is not supported by this version: take the document out of the policy files", "kind")
             case Treatment.PLAIN:
                 contents.others.append((root.plain(), root.origin))
-            case Treatment.TEST | None:
+            case Treatment.TEST | Treatment.ASIDE | None:
                 pass
 
 

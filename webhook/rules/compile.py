@@ -188,4 +188,4 @@ def _explain(message: str, text: str, declarations: Declarations) -> str:
     for method in _LATER_METHODS:
         if re.search(rf"\bcluster\.{method}\b", bare) and method in message:
             return f"cluster.{method} is not supported by this version"
-    return message
+    return message.removesuffix(" (in container '')")

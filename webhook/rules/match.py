@@ -75,14 +75,14 @@ def asked_namespace(request: AdmissionRequest) -> str:
 
 
 def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request: AdmissionRequest) -> Resource | None:
+    """Return the first name of the resource that a rule knows.
+
+    Where the API server has converted the object, the version at hand is tried first: it is the one to be judged.
+    """
     asked = asked_resource(request)
-    if any(_rule_matches(rule, asked, request) for rule in rules):
-        return asked
-    if constraints.match_policy != "Equivalent":
-        return None
-    others = dict.fromkeys((request.resource, *equivalents(asked)))
-    candidates = [other for other in others if other != asked]
-    return next((other for rule in rules for other in candidates if _rule_matches(rule, other, request)), None)
+    equivalent = constraints.match_policy == "Equivalent"
+    names = dict.fromkeys((request.resource, asked, *equivalents(asked)) if equivalent else (asked,))
+    return next((name for name in names if any(_rule_matches(rule, name, request) for rule in rules)), None)
 
 
 def _rule_matches(rule: ResourceRule, resource: Resource, request: AdmissionRequest) -> bool:
