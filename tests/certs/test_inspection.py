@@ -92,6 +92,11 @@ def test_one_valid_signer_of_two_is_enough() -> None:
     assert why_untrusted(GOOD.pem, OTHER.pem + ROOT.pem, NOW) == ""
 
 
+@pytest.mark.parametrize("bundle, words", [(b"", "is empty"), (b"garbage", "is not a PEM certificate")])
+def test_a_bundle_that_cannot_be_read_trusts_nothing(bundle: bytes, words: str) -> None:
+    assert words in why_untrusted(GOOD.pem, bundle, NOW)
+
+
 def test_a_namesake_of_the_authority_does_not_vouch() -> None:
     namesake = issue(AUTHORITY)
     assert "does not hold" in why_untrusted(GOOD.pem, namesake.pem, NOW)

@@ -88,7 +88,10 @@ def check_material(material: Material, names: Iterable[str], now: datetime) -> H
 def why_untrusted(certificate: bytes, bundle: bytes, now: datetime) -> str:
     """Say why a caller that trusts ``bundle`` would refuse ``certificate`` (both PEM); empty when it would not."""
     chain = parse_certificates(certificate, what="the served certificate")
-    anchors = parse_certificates(bundle, what="the CA bundle")
+    try:
+        anchors = parse_certificates(bundle, what="the CA bundle")
+    except CertificateError as error:  # whoever wrote it there: nobody can verify with it
+        return str(error)
     signer = _anchor_of(chain[0], (*chain[1:], *anchors), anchors, now=now)
     if signer is not None:
         return _why_not_now(chain[0], now)

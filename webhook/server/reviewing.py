@@ -210,7 +210,8 @@ def _mapping(value: Any, key: str) -> Object:
 
 def _word(value: Any) -> str:
     """Return text that is safe to log: short, of one line, without escape sequences."""
-    return "".join(each if each.isprintable() else "?" for each in value[:WORD_LIMIT]) if isinstance(value, str) else ""
+    text = value[:WORD_LIMIT] if isinstance(value, str) else ""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _describe(error: Exception) -> dict[str, Any]:
