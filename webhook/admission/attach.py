@@ -17,6 +17,7 @@ from webhook.groups import (
     check_capabilities,
     foreign_system,
     group_name,
+    is_record_of_another,
     reason_to_leave_alone,
     recorded_names,
     resolve_groups,
@@ -159,11 +160,13 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
 
 
 def _is_copied(workload: Object, snapshot: Snapshot) -> bool:
-    """Tell whether the object brings our record of another one, as ``kubectl get -o yaml`` copied to a new name does.
+    """Tell whether the object brings our record of another one, as ``kubectl get -o yaml`` put under a new name does.
 
-    A group of that name then exists already and belongs to the other. In a second call for the same request
-    (reinvocation) the record is there as well, but no such group can exist yet.
+    The record says for which name it was made; and where the name is the same, a group that exists already belongs to
+    an earlier object. In a second call for the same request (reinvocation) neither can be.
     """
+    if is_record_of_another(workload):
+        return True
     namespace = str(metadata_of(workload).get("namespace", ""))
     found = (snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, name)) for name in recorded_names(workload).values())
     return any(group is not None and metadata_of(group).get("ownerReferences") for group in found)

@@ -84,14 +84,17 @@ class Executor:
     async def _apply(self, action: Apply) -> Outcome:
         key = ObjectKey.of(action.object)
         try:
-            stored = await self._api.server_side_apply(action.object, manager=FIELD_MANAGER)
+            if action.is_new:
+                stored = await self._api.create(action.object)
+            else:
+                stored = await self._api.server_side_apply(action.object, manager=FIELD_MANAGER)
         except ClusterError as error:
             if "being terminated" in str(error):  # 403, cause NamespaceTerminating: nothing can be created there any more
                 return Moot(action, f"namespace {key.namespace} is being deleted")
             if error.status == 404 and f'namespaces "{key.namespace}"' in str(error):
                 return Moot(action, f"namespace {key.namespace} is gone")
             raise
-        _LOG.info("applied", key=str(key), reason=action.reason)
+        _LOG.info("created" if action.is_new else "applied", key=str(key), reason=action.reason)
         return Done(action, stored)
 
     async def _delete(self, action: Delete) -> Outcome:

@@ -18,7 +18,7 @@ from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
 from webhook.controller.upkeep import Upkeep
 from webhook.groups import plan_orphans, recorded_names
-from webhook.model.actions import PlannedAction, Recheck, Tell
+from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
@@ -79,6 +79,8 @@ class Controller:
         self._capabilities, self._world, self._settings = capabilities, world, settings
         self._queue: WorkQueue[ObjectKey] | None = None
         self._members = MemberIndex()
+        self._applied: dict[ObjectKey, Object] = {}
+        """What was applied and has not come back as a change yet: the snapshot is behind, and writing it again is idle."""
         self._told: dict[tuple[str, str], tuple[str, datetime]] = {}
         feed.listen(self._on_change)
 
@@ -101,6 +103,7 @@ class Controller:
     def _on_change(self, key: ObjectKey, old: Object | None, new: Object | None) -> None:
         """Queue the workload that a changed object belongs to; costs little while another replica leads."""
         self._members.on_change(key, old, new)
+        self._applied.pop(key, None)
         if self._queue is None:
             return
         obj = new or old or {}
@@ -149,12 +152,18 @@ class Controller:
         for action in actions:
             if isinstance(action, Recheck):
                 queue.add_after(key, action.after_seconds)
-        return await self._actor.perform_all([action for action in actions if self._is_news(action)])
+        news = [action for action in actions if self._is_news(action)]
+        performed = await self._actor.perform_all(news)
+        if performed:
+            self._applied |= {ObjectKey.of(action.object): action.object for action in news if isinstance(action, Apply)}
+        return performed
 
     def _is_news(self, action: PlannedAction) -> bool:
-        """Tell whether an action is to be performed; a sentence that was told of late is not told again."""
+        """Tell whether an action is to be performed: not what was just applied, nor a sentence that was told of late."""
         if isinstance(action, Recheck):
             return False
+        if isinstance(action, Apply):
+            return self._applied.get(ObjectKey.of(action.object)) != action.object
         if not isinstance(action, Tell):
             return True
         now, place = datetime.now(UTC), (str(metadata_of(action.about).get("uid")), action.reason)
@@ -167,6 +176,7 @@ class Controller:
     async def _resync(self, queue: WorkQueue[ObjectKey]) -> None:
         while True:
             jobs = [job for job in self._feed.current.list("batch", "Job") if recorded_names(job)]
+            self._applied.clear()  # whatever has not come back by now is worth another write
             for job in jobs:
                 queue.add(ObjectKey.of(job))
             alive = {str(metadata_of(job).get("uid")) for job in jobs}

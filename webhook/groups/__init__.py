@@ -7,7 +7,7 @@ client and no clock; it never asks the cluster and never creates anything: it re
 from webhook.groups.causes import Cause, why_waiting
 from webhook.groups.claims import foreign_system, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
-from webhook.groups.names import group_name, recorded_names, recorded_policy
+from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
 from webhook.groups.objects import pod_group_object, stamp, workload_object
 from webhook.groups.plan import has_ended, is_finished, members_of, plan_group, plan_orphans
 from webhook.groups.recorded import plan_recorded, plan_without_policy
@@ -25,6 +25,7 @@ __all__ = [
     "group_name",
     "has_ended",
     "is_finished",
+    "is_record_of_another",
     "members_of",
     "plan_group",
     "plan_orphans",

@@ -7,7 +7,7 @@ predicted from native hashing (reference: Job controller, job_scheduling_manager
 
 from __future__ import annotations
 
-from webhook.model.groups import GROUP_POLICY_ANNOTATION, POD_GROUP_ANNOTATION
+from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, POD_GROUP_ANNOTATION
 from webhook.model.objects import Object, annotations_of, metadata_of
 
 _BASE_LENGTH = 40
@@ -17,10 +17,20 @@ characters of a DNS subdomain, and kubectl's columns stay readable."""
 
 def group_name(workload: Object, template: str, token: str, *, alone: bool) -> str:
     """Return a new PodGroup name; ``alone`` leaves the template's name out where a workload has only one group."""
-    meta = metadata_of(workload)
-    base = str(meta.get("name") or meta.get("generateName") or workload.get("kind") or "group").lower()
+    base = (given_name(workload) or str(workload.get("kind") or "group")).lower()
     parts = [base[:_BASE_LENGTH].rstrip("-."), token] if alone else [base[:_BASE_LENGTH].rstrip("-."), template, token]
     return "-".join(parts)
+
+
+def given_name(workload: Object) -> str:
+    """Return the name as far as its creator gave it: the name, or the prefix under generateName."""
+    meta = metadata_of(workload)
+    return str(meta.get("name") or meta.get("generateName") or "")
+
+
+def is_record_of_another(workload: Object) -> bool:
+    """Tell whether the record on a workload was written for one of another name: the manifest is a copy."""
+    return bool(recorded_names(workload)) and annotations_of(workload).get(GROUPED_AS_ANNOTATION) != given_name(workload)
 
 
 def write_names(names: dict[str, str]) -> str:

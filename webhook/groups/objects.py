@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from webhook.groups.names import write_names
+from webhook.groups.names import given_name, write_names
 from webhook.groups.paths import replace_at
 from webhook.model.groups import (
     GROUP_POLICY_ANNOTATION,
+    GROUPED_AS_ANNOTATION,
     MANAGED_BY,
     MANAGED_BY_LABEL,
     OWNER_UID_LABEL,
@@ -30,7 +31,11 @@ def stamp(workload: Object, plan: GroupPlan) -> Object:
         for path in group.paths:
             stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", _always({"podGroupName": group.pod_group}))
     names = {group.template: group.pod_group for group in plan.groups}
-    written = {POD_GROUP_ANNOTATION: write_names(names), GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}"}
+    written = {
+        POD_GROUP_ANNOTATION: write_names(names),
+        GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}",
+        GROUPED_AS_ANNOTATION: given_name(workload),
+    }
     return replace_at(stamped, "metadata.annotations", lambda old: {**(old or {}), **written})
 
 

@@ -66,7 +66,7 @@ def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterat
     wanted = workload_object(owner, plan)
     found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "Workload", metadata_of(owner)["namespace"], workload_name(plan)))
     if found is None:
-        yield Apply(object=wanted, reason="The workload has no Workload object yet.")
+        yield Apply(object=wanted, is_new=True, reason="The workload has no Workload object yet.")
     elif _is_owned(found, owner) and _min_counts(found) != _min_counts(wanted):
         yield Apply(object=_with_min_counts(found, wanted), reason="The quorum follows the workload.")
 
@@ -77,7 +77,8 @@ def _plan_pod_groups(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iter
         wanted = pod_group_object(owner, plan, group)
         found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, group.pod_group))
         if found is None:
-            yield Apply(object=wanted, reason=f"Pods wait for PodGroup {group.pod_group}, which does not exist yet.")
+            reason = f"Pods wait for PodGroup {group.pod_group}, which does not exist yet."
+            yield Apply(object=wanted, is_new=True, reason=reason)
         elif not _is_owned(found, owner):
             yield _tell_taken(owner, group)
         elif metadata_of(found).get("deletionTimestamp"):

@@ -10,10 +10,12 @@ from webhook.model.objects import Object, ObjectKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apply:
-    """Bring an object to this state by server-side apply under our field manager; creates it if absent."""
+    """Bring an object to this state by server-side apply under our field manager."""
 
     object: Object
     reason: str
+    is_new: bool = False
+    """The object must not exist yet: it is created, and never taken over from somebody who was faster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
