@@ -58,8 +58,10 @@ class Cursor:
         """Return the entries of a field that is a list of mappings."""
         return [item for item in self.items(name) if item.expect(dict, "a mapping")]
 
-    def texts(self, name: str) -> tuple[str, ...]:
+    def texts(self, name: str, *, required: bool = False) -> tuple[str, ...]:
         """Return a field that is a list of texts."""
+        if required and (not self.has(name) or self._fields()[name].value == []):
+            self.fail("required: at least one entry", name)
         return tuple(item.node.value for item in self.items(name) if item.expect(str, "text"))
 
     def text(self, name: str, default: str = "", *, required: bool = False, choices: Iterable[str] = ()) -> str:

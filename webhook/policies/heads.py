@@ -150,10 +150,8 @@ def _requirement(cursor: Cursor) -> Requirement:
 
 def _rule(cursor: Cursor) -> ResourceRule:
     cursor.only("resourceNames", "operations", "apiGroups", "apiVersions", "resources", "scope")
-    lists = {name: cursor.texts(name) for name in ("operations", "apiGroups", "apiVersions", "resources", "resourceNames")}
-    for name in ("operations", "apiGroups", "apiVersions", "resources"):
-        if not lists[name]:
-            cursor.fail("required: at least one entry", name)
+    names = ("operations", "apiGroups", "apiVersions", "resources", "resourceNames")
+    lists = {name: cursor.texts(name, required=name != "resourceNames") for name in names}
     for name in ("operations", "apiGroups", "apiVersions"):
         if "*" in lists[name] and len(lists[name]) > 1:
             cursor.fail('"*" stands alone or not at all', name)

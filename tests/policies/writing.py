@@ -1,0 +1,60 @@
+"""Policy documents for tests, as the YAML that an author would write."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from webhook.model.objects import Object
+
+NATIVE = "admissionregistration.k8s.io/v1"
+OURS = "gangwarden.dev/v1alpha1"
+RULES: list[Object] = [{"apiGroups": ["batch"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["jobs"]}]
+
+
+def validating(name: str = "sizes", *expressions: str, **spec: Any) -> Object:
+    rules = {"matchConstraints": {"resourceRules": RULES}}
+    validations = [{"expression": expression} for expression in expressions or ("object.spec.parallelism <= 8",)]
+    return {
+        "apiVersion": NATIVE,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {**rules, "validations": validations, **spec},
+    }
+
+
+def binding(name: str = "everywhere", policy: str = "sizes", **spec: Any) -> Object:
+    return {
+        "apiVersion": NATIVE,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": policy, "validationActions": ["Deny"], **spec},
+    }
+
+
+def workload(name: str = "gangs", *, group: Object | None = None, **spec: Any) -> Object:
+    members = {"path": "spec.template", "countExpression": "object.spec.parallelism"}
+    return {
+        "apiVersion": OURS,
+        "kind": "WorkloadPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": RULES},
+            "podGroups": [{"name": "workers", "members": members, **(group or {})}],
+            **spec,
+        },
+    }
+
+
+def workload_binding(name: str = "everywhere", policy: str = "gangs", **spec: Any) -> Object:
+    return {
+        "apiVersion": OURS,
+        "kind": "WorkloadPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": policy, **spec},
+    }
+
+
+def yaml_of(*documents: Object) -> str:
+    """JSON is YAML; one document a line keeps line numbers predictable: 2, 4, 6, …."""
+    return "".join(f"---\n{json.dumps(document)}\n" for document in documents)
