@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "policies"
 FOLDERS = sorted(path.parent.relative_to(LIBRARY).as_posix() for path in LIBRARY.glob("*/*/policy.yaml"))
 OWN = sorted(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "examples/policy-repo").rglob("cases.yaml"))
+EXAMPLES = Path(__file__).with_name("examples.yaml")
 AREAS = {"gang", "topology", "claims", "disruption", "hygiene"}
 REQUIRED = set(
     "apiVersion kind metadata spec schedule template jobTemplate containers name key action type uid schedulingPolicy".split()
@@ -62,7 +63,7 @@ def cases_in(*files: Path) -> list[object]:
 EVERY_CASE = cases_in(
     *(LIBRARY / folder / "cases.yaml" for folder in FOLDERS),
     *(ROOT / folder / "cases.yaml" for folder in OWN),
-    Path(__file__).with_name("examples.yaml"),
+    EXAMPLES,
 )
 
 
@@ -87,10 +88,22 @@ def test_a_policy_stands_by_itself(folder: str) -> None:
     assert {doc["metadata"]["name"] for doc in documents(folder)} == {name}
 
 
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_lost_config_map_stops_no_job(folder: str) -> None:
+    """The API server looks for params before matchConditions, so with Deny even a Job that is no gang would be refused."""
+    references = [doc["spec"]["paramRef"] for doc in documents(folder) if "paramRef" in doc.get("spec", {})]
+    assert {reference["parameterNotFoundAction"] for reference in references} <= {"Allow"}
+
+
 def test_the_library_loads_as_a_whole() -> None:
     everything = policies_of(str(LIBRARY))
     assert everything.warnings == ()
     assert len(everything.validating) + len(everything.workload) == len(FOLDERS)
+
+
+def test_every_example_has_a_case() -> None:
+    named = set(re.findall(r"examples/jobs/([\w-]+\.yaml)", EXAMPLES.read_text()))
+    assert named == {path.name for path in (ROOT / "examples/jobs").iterdir()}
 
 
 def test_the_index_names_every_policy() -> None:
