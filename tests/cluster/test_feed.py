@@ -148,6 +148,11 @@ async def test_only_the_given_namespaces_are_read(fake: FakeApi, api: Api) -> No
         assert names(feed.current) == ["in-a", "in-c"]
 
 
+async def test_many_watches_leave_room_for_calls(fake: FakeApi, api: Api) -> None:
+    async with following(SnapshotFeed(api, [JOB], namespaces=[f"n{number}" for number in range(120)])):
+        assert (await api.create(job("a", "one")))["kind"] == "Job"
+
+
 async def test_age_grows_while_the_server_is_silent(fake: FakeApi, api: Api) -> None:
     async with following(SnapshotFeed(api, [JOB])) as feed:
         fake.hang()

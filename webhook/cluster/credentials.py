@@ -61,6 +61,9 @@ async def load_credentials(kubeconfig: str | None, context: str | None) -> Crede
     # Python 3.13 verifies RFC 5280 strictly by default and refuses the authorities of many clusters, which lack an
     # authority key identifier; Go's verifier, and so kubectl, takes them.
     configuration.disable_strict_ssl_verification = True
+    # Each watch holds a connection for as long as it lives; with kinds times namespaces the default of 100 would one day
+    # leave none for writes and the Lease. 0: no limit.
+    configuration.connection_pool_maxsize = 0
     paths = _kubeconfig_paths(kubeconfig)
     try:
         if kubeconfig is None and context is None and not paths:
