@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tests.cluster.conftest import QUICK
 from tests.cluster.fake_api import FakeApi, Json
 from tests.cluster.waiting import until
-from webhook.cluster import Api, Change, SnapshotFeed, fetch_snapshot
+from webhook.cluster import Api, Change, SnapshotFeed, connect, fetch_snapshot
 from webhook.errors import ClusterError
 from webhook.model.objects import Kind, ObjectKey
 from webhook.model.snapshot import Snapshot
@@ -148,9 +151,12 @@ async def test_only_the_given_namespaces_are_read(fake: FakeApi, api: Api) -> No
         assert names(feed.current) == ["in-a", "in-c"]
 
 
-async def test_many_watches_leave_room_for_calls(fake: FakeApi, api: Api) -> None:
-    async with following(SnapshotFeed(api, [JOB], namespaces=[f"n{number}" for number in range(120)])):
-        assert (await api.create(job("a", "one")))["kind"] == "Job"
+async def test_many_watches_leave_room_for_calls(fake: FakeApi, tmp_path: Path) -> None:
+    namespaces = [f"n{number}" for number in range(120)]
+    async with await connect(fake.kubeconfig(tmp_path), settings=replace(QUICK, idle_seconds=60.0)) as connection:
+        api = Api.over(connection)
+        async with following(SnapshotFeed(api, [JOB], namespaces=namespaces)):
+            assert (await api.create(job("a", "one")))["kind"] == "Job"
 
 
 async def test_age_grows_while_the_server_is_silent(fake: FakeApi, api: Api) -> None:
