@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -326,3 +327,54 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("# " + "x" * 100)
     with pytest.raises(PolicySetError, match="larger than 50 bytes"):
         load_policies([tmp_path], limits=ReloadSettings(file_limit_bytes=50))
+
+
+STRANGE: tuple[Any, ...] = (None, [], {}, "", "x", 5, -1.5, True, [1], [[]], [None], {"a": 1}, [{"name": "x"}])
+
+
+def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, item in inner for found in paths(item, (*path, key)))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], strange: Any) -> Any:
+    if not path:
+        return strange
+    key, *rest = path
+    changed = value.copy()
+    changed[key] = replaced(value[key], tuple(rest), strange)
+    return changed
+
+
+SELECTING = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}
+EVERYTHING: list[Object] = [
+    validating(
+        failurePolicy="Fail",
+        paramKind=PARAM_KIND,
+        matchConditions=[{"name": "c", "expression": "true"}],
+        variables=[A],
+        auditAnnotations=[{"key": "k", "valueExpression": "'x'"}],
+        matchConstraints={"resourceRules": RULES, "excludeResourceRules": RULES, "namespaceSelector": SELECTING},
+    ),
+    binding(paramRef={"selector": SELECTING, "parameterNotFoundAction": "Deny"}, matchResources={"objectSelector": SELECTING}),
+    workload(
+        group={
+            "schedulingPolicy": {"gang": {"minCount": 1}},
+            "disruptionMode": {"all": {}},
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+            "resourceClaims": [{"name": "a", "resourceClaimName": "b"}],
+        },
+        disruption={"budgetTimeout": "1s", "restart": {"evict": {}}},
+        overrides={"allow": ["gangwarden.dev/min-count"]},
+    ),
+]
+
+
+@pytest.mark.parametrize("document", EVERYTHING, ids=lambda document: document["kind"])
+def test_no_value_anywhere_makes_the_loader_fall_over(load: Load, document: Object) -> None:
+    load(document)
+    for path in paths(document):
+        for strange in STRANGE:
+            with contextlib.suppress(PolicySetError):
+                load(replaced(document, path, strange))

@@ -168,3 +168,16 @@ async def test_files_are_taken_when_they_have_settled(folder: Path) -> None:
     await watched.watcher.check()
     assert watched.names == ["fourth"]
     assert watched.told.qsize() == 1
+
+
+async def test_a_bug_that_a_file_lays_bare_does_not_end_the_watching(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(folder, POLLING)
+
+    def fall_over(_: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("webhook.policies.watch.compile_sources", fall_over)
+    rewrite(folder)
+    swap = await watched.watcher.check()
+    assert isinstance(swap, Kept)
+    assert "internal error while loading: RuntimeError: boom" in swap.because

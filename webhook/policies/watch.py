@@ -15,7 +15,7 @@ from pathlib import Path
 from watchfiles import awatch
 
 from webhook.admission.policyset import PolicySet
-from webhook.errors import PolicySetError
+from webhook.errors import PolicyError, PolicySetError
 from webhook.policies.files import Sources, read_sources
 from webhook.policies.load import compile_sources
 from webhook.policies.store import PolicyStore, Swap
@@ -97,3 +97,6 @@ def _compile(sources: Sources) -> PolicySet | PolicySetError:
         return compile_sources(sources)
     except PolicySetError as error:
         return error
+    except Exception as error:  # noqa: BLE001 - a bug of ours that some file lays bare must not end the watching (GHSA-r5p3-955p-5ggq)
+        path = ", ".join(file.path for file in sources.files[:3])
+        return PolicySetError([PolicyError(f"internal error while loading: {type(error).__name__}: {error}", path=path)])
