@@ -13,13 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from webhook.admission.policyset import PolicySet, is_served
-from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL
+from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL, PROBE_LABEL
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy, ResourceRule
 
 CONFIGURATION_NAME = "gangwarden"
-PROBE_LABEL = "gangwarden.dev/probe"
-"""Objects of our own capability probe: never sent to us, for a probe must see the API server and not ourselves."""
 _TIMEOUT_SECONDS = 10
 _SUFFIX = "gangwarden.dev"
 

@@ -13,7 +13,7 @@ import structlog
 from webhook.admission import CONFIGURATION_NAME, Endpoint, plan_configurations, webhook_needs
 from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls, why_untrusted
 from webhook.cluster import Api, SecretStore, WebhookConfigurations
-from webhook.errors import ClusterError, UsageError
+from webhook.errors import GangwardenError, UsageError
 from webhook.policies import PolicyStore
 from webhook.server import Metrics, Reviewer, build_app, serve
 from webhook.settings import Settings
@@ -99,32 +99,34 @@ class WebhookPart:
         """Apply the configurations now and whenever the policies change; a refusal is told and tried again."""
         while True:
             self._changed.clear()
-            material = await rotator.renew()
-            planned = plan_configurations(
-                webhook_needs(self._store.current),
-                endpoint,
-                ca_bundle=base64.b64encode(material.ca).decode(),
-                excluded_namespaces=excluded,
-            )
             try:
-                for key in await self._configurations.apply(planned):
-                    _LOG.info("webhook configuration written", key=str(key))
-            except ClusterError as error:
+                await self._apply(endpoint, excluded, await rotator.renew())
+            except GangwardenError as error:
                 _LOG.warning("webhook configurations not written", error=str(error))
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
             await self._changed.wait()
+
+    async def _apply(self, endpoint: Endpoint, excluded: tuple[str, ...], material: Material) -> None:
+        planned = plan_configurations(
+            webhook_needs(self._store.current),
+            endpoint,
+            ca_bundle=base64.b64encode(material.ca).decode(),
+            excluded_namespaces=excluded,
+        )
+        for key in await self._configurations.apply(planned):
+            _LOG.info("webhook configuration written", key=str(key))
 
     async def _watch_trust(self, rotator: Rotator) -> None:
         while True:
             try:
                 material = await rotator.follow()
                 live = await self._configurations.published()
-                reasons = (why_untrusted(material.certificate, bundle, datetime.now(UTC)) for bundle in live if bundle)
+                reasons = (why_untrusted(material.certificate, bundle, datetime.now(UTC)) for bundle in live)
                 reason = next((reason for reason in reasons if reason), "")
                 self._distrust = reason and f"the API server does not trust the served certificate: {reason}"
-            except ClusterError as error:
-                _LOG.warning("the live caBundle could not be read", error=str(error))
+            except GangwardenError as error:
+                _LOG.warning("the live caBundle could not be compared", error=str(error))
             await asyncio.sleep(_TRUST_SECONDS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def plan_command(
 ) -> None:
     """Print the configurations as YAML."""
     planned = _plan(policies, cert_dir, url=url, service=service, excluded=excluded_namespaces)
-    click.echo(yaml.safe_dump_all(planned, sort_keys=False), nl=False)
+    click.echo("---\n".join(yaml.safe_dump(json.loads(json.dumps(one)), sort_keys=False) for one in planned), nl=False)
 
 
 @webhooks_command.command("apply")

@@ -1,0 +1,142 @@
+"""Gangwarden on a real control plane: its processes, started, killed and stopped by their handles."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from tests.controlplane.client import ApiError, Client, wait_for
+from tests.controlplane.cluster import ControlPlane
+
+COMMAND = str(Path(sys.executable).with_name("gangwarden"))
+SYSTEM_NAMESPACE = "gangwarden-system"
+CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+START_SECONDS = 60.0
+
+
+class Process:
+    """One process of ours."""
+
+    def __init__(self, arguments: list[str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as out:
+            self._popen = subprocess.Popen(
+                [COMMAND, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                env={**os.environ, "PYTHONWARNINGS": "error"},
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def kill(self) -> None:
+        """End it as a lost machine would."""
+        self._popen.kill()
+        self._popen.wait(30)
+
+    def stop(self) -> int:
+        """End it as Kubernetes would; returns the exit code."""
+        if self.alive:
+            self._popen.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            return self._popen.wait(40)
+        self.kill()
+        return -9
+
+    def text(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+
+class Installation:
+    """Webhook and controllers beside a control plane, with policies in a folder that a test may edit."""
+
+    def __init__(self, cluster: ControlPlane, policies: Path, directory: Path) -> None:
+        self.cluster, self.policies, self.directory = cluster, policies, directory
+        self.client: Client = cluster.client
+        self.port = _free_port()
+        self.webhook: Process | None = None
+        self.controllers: list[Process] = []
+        with suppress(ApiError):
+            self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
+
+    def start_webhook(self) -> Process:
+        """Start a replica that keeps its own configurations, and wait until the API server calls it."""
+        url = f"https://localhost:{self.port}"
+        place = ["--host", "127.0.0.1", "--port", str(self.port), "--url", url, "--cert-dir", str(self.directory / "certs")]
+        self.webhook = Process(["serve", *self._common(), *place], self.directory / "webhook.log")
+        self._wait(self.is_called, self.webhook, "the API server calls the webhook")
+        return self.webhook
+
+    def start_controller(self) -> Process:
+        """Start one more controller."""
+        log = self.directory / f"controller-{len(self.controllers)}.log"
+        process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE], log)
+        self.controllers.append(process)
+        return process
+
+    def leader(self) -> str:
+        """Return who holds the Lease."""
+        lease = self.client.find("coordination.k8s.io/v1/leases", SYSTEM_NAMESPACE, "gangwarden-controller")
+        return str((lease or {}).get("spec", {}).get("holderIdentity") or "")
+
+    def wait_for_leader(self) -> Process:
+        """Return the controller that leads; a Lease of one that was killed has to run out first."""
+
+        def leading() -> Process | None:
+            holder = self.leader()
+            return next((one for one in self.controllers if one.alive and f'"identity":"{holder}"' in one.text()), None)
+
+        return wait_for(leading, seconds=START_SECONDS, what="a controller leads")
+
+    def is_called(self) -> bool:
+        """Tell whether a labelled Job gets its stamp, without storing one."""
+        probe = labelled_job("probe", "default")
+        with suppress(ApiError):
+            seen = self.client.create(probe, dry_run=True)
+            return "schedulingGroup" in seen["spec"]["template"]["spec"]
+        return False
+
+    def close(self) -> None:
+        """Take the configurations away first, then the processes: nothing may wait for a webhook that is gone."""
+        for resource in CONFIGURATIONS:
+            self.client.delete(f"admissionregistration.k8s.io/v1/{resource}", "", "gangwarden")
+        for process in (*self.controllers, *([self.webhook] if self.webhook else [])):
+            process.stop()
+
+    def logs(self) -> str:
+        """Return the ends of all logs."""
+        return "\n".join(f"--- {path.name}\n{path.read_text()[-6000:]}" for path in sorted(self.directory.glob("*.log")))
+
+    def _common(self) -> list[str]:
+        return ["--kubeconfig", str(self.cluster.kubeconfig), "-p", str(self.policies)]
+
+    def _wait(self, probe, process: Process, what: str) -> None:
+        def ready() -> bool:
+            assert process.alive, f"ended too early:\n{process.text()[-4000:]}"
+            return probe()
+
+        wait_for(ready, seconds=START_SECONDS, what=what)
+
+
+def labelled_job(name: str, namespace: str, **shape) -> dict:
+    """A Job that asks for a gang."""
+    from tests.controlplane.scenes import job
+
+    made = job(name, namespace, **shape)
+    made["metadata"]["labels"] = {"gangwarden.dev/gang": "true"}
+    return made
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
