@@ -7,7 +7,14 @@ and leaves as a document, and what it needs of the cluster is handed in as a sna
 from webhook.admission.ask import Asker, as_stored, in_namespace, is_cluster_scoped, request_for, review_of
 from webhook.admission.attach import BoundWorkload, Surroundings, attach
 from webhook.admission.check import Checker, created_objects, is_finding
-from webhook.admission.configurations import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_configurations, webhook_needs
+from webhook.admission.configurations import (
+    CONFIGURATION_NAME,
+    Endpoint,
+    PathNeeds,
+    WebhookNeeds,
+    plan_configurations,
+    webhook_needs,
+)
 from webhook.admission.decode import decode_review
 from webhook.admission.defaults import apply_defaults
 from webhook.admission.encode import encode_review
@@ -23,6 +30,7 @@ __all__ = [
     "Checker",
     "Endpoint",
     "ParamIndex",
+    "PathNeeds",
     "PolicySet",
     "Round",
     "SnapshotWorld",

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from webhook.admission.conditions import condition_text
 from webhook.admission.policyset import PolicySet, is_served
 from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL, PROBE_LABEL
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy, ResourceRule
+from webhook.rules import CompiledHead
 
 CONFIGURATION_NAME = "gangwarden"
+CONDITION_NAME = "some-policy-speaks-about-it"
 _TIMEOUT_SECONDS = 10
 _SUFFIX = "gangwarden.dev"
 
@@ -34,28 +37,47 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookNeeds:
-    """Which rules must be sent to which path."""
+class PathNeeds:
+    """What must be sent to one path."""
 
-    mutating: Sequence[ResourceRule]
+    rules: tuple[ResourceRule, ...] = ()
+    condition: str = ""
+    """CEL: which of it some policy speaks about; empty: all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookNeeds:
+    """What must be sent to which path."""
+
+    mutating: PathNeeds
     """Of the WorkloadPolicies, always with failurePolicy Ignore: the native policy stands in while we are away."""
-    validating: Mapping[FailurePolicy, Sequence[ResourceRule]]
+    validating: Mapping[FailurePolicy, PathNeeds]
+
+    def without_conditions(self) -> WebhookNeeds:
+        """Return the same needs by rules alone, for an API server that does not take a condition."""
+        return WebhookNeeds(
+            mutating=replace(self.mutating, condition=""),
+            validating={policy: replace(needs, condition="") for policy, needs in self.validating.items()},
+        )
 
 
 def webhook_needs(policies: PolicySet) -> WebhookNeeds:
-    """Return the rules that must be sent to us for these policies; a policy without a binding asks for nothing."""
-    validating: dict[FailurePolicy, list[ResourceRule]] = {policy: [] for policy in FailurePolicy}
-    for policy, bindings in policies.validating:
-        head = policy.head.source
-        if bindings and is_served(policy):
-            validating[head.failure_policy] += head.match_constraints.resource_rules
-    mutating = [
-        rule
-        for bound in policies.workload
-        if bound.bindings
-        for rule in bound.policy.source.head.match_constraints.resource_rules
-    ]
-    return WebhookNeeds(mutating=mutating, validating=dict(validating))
+    """Return what must be sent to us for these policies; a policy without a binding asks for nothing."""
+    bound = [policy.head for policy, bindings in policies.validating if bindings and is_served(policy)]
+    return WebhookNeeds(
+        mutating=_path_needs(one.policy.conditions for one in policies.workload if one.bindings),
+        validating={
+            failure: _path_needs(head for head in bound if head.source.failure_policy is failure) for failure in FailurePolicy
+        },
+    )
+
+
+def _path_needs(heads: Iterable[CompiledHead]) -> PathNeeds:
+    found = list(heads)
+    return PathNeeds(
+        rules=tuple(rule for head in found for rule in head.source.match_constraints.resource_rules),
+        condition=condition_text((head.source, head.match_conditions) for head in found),
+    )
 
 
 def plan_configurations(
@@ -66,8 +88,7 @@ def plan_configurations(
     bundle = {"caBundle": ca_bundle} if ca_bundle else {}
     mutating = [_webhook("mutate", FailurePolicy.IGNORE, needs.mutating, common={**common, "reinvocationPolicy": "IfNeeded"})]
     validating = [
-        _webhook("validate", policy, needs.validating.get(policy, ()), common=common)
-        for policy in (FailurePolicy.FAIL, FailurePolicy.IGNORE)
+        _webhook("validate", policy, needs.validating.get(policy, PathNeeds()), common=common) for policy in FailurePolicy
     ]
     for webhook in (*mutating, *validating):
         webhook["clientConfig"] = {**_client(endpoint, webhook.pop("path")), **bundle}
@@ -83,13 +104,15 @@ def _configuration(kind: str, webhooks: Iterable[Object]) -> Object:
     }
 
 
-def _webhook(phase: str, policy: FailurePolicy, rules: Sequence[ResourceRule], *, common: Object) -> Object:
+def _webhook(phase: str, policy: FailurePolicy, needs: PathNeeds, *, common: Object) -> Object:
     word = policy.value.lower()
     return {
         "name": f"{word}.{phase}.{_SUFFIX}",
         "path": f"/{phase}/{word}",
-        "rules": _merged(rules),
+        "rules": _merged(needs.rules),
         "failurePolicy": policy.value,
+        # Always written: what a plan does not mention stays as it is in the cluster, and an old condition must not.
+        "matchConditions": [{"name": CONDITION_NAME, "expression": needs.condition}] if needs.condition else [],
         **common,
     }
 

@@ -70,7 +70,7 @@ class Caller:
             source=manifest.source,
             object=obj,
             finding=first,
-            patch=tuple(patch) if attached else None,
+            patch=tuple(patch or ()) if attached else None,
             patched=after if attached else None,
             creates=_created(after, policies, offline) if attached else None,
         )

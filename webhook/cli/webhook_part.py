@@ -10,8 +10,9 @@ from pathlib import Path
 
 import structlog
 
-from webhook.admission import CONFIGURATION_NAME, Endpoint, plan_configurations, webhook_needs
+from webhook.admission import CONFIGURATION_NAME, Endpoint, webhook_needs
 from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls, why_untrusted
+from webhook.cli.registration import register
 from webhook.cluster import Api, SecretStore, WebhookConfigurations
 from webhook.errors import GangwardenError, UsageError
 from webhook.policies import PolicyStore
@@ -108,13 +109,9 @@ class WebhookPart:
             await self._changed.wait()
 
     async def _apply(self, endpoint: Endpoint, excluded: tuple[str, ...], material: Material) -> None:
-        planned = plan_configurations(
-            webhook_needs(self._store.current),
-            endpoint,
-            ca_bundle=base64.b64encode(material.ca).decode(),
-            excluded_namespaces=excluded,
-        )
-        for key in await self._configurations.apply(planned):
+        bundle = base64.b64encode(material.ca).decode()
+        needs = webhook_needs(self._store.current)
+        for key in await register(self._configurations, needs, endpoint, ca_bundle=bundle, excluded=excluded):
             _LOG.info("webhook configuration written", key=str(key))
 
     async def _watch_trust(self, rotator: Rotator) -> None:

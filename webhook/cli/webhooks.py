@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 import yaml
 
-from webhook.admission import CONFIGURATION_NAME, plan_configurations, webhook_needs
+from webhook.admission import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_configurations, webhook_needs
 from webhook.certs import load_material
 from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, policy_option
+from webhook.cli.registration import register
 from webhook.cluster import Api, WebhookConfigurations, connect
 from webhook.errors import UsageError
-from webhook.model.objects import Object
 from webhook.policies import bundled_policies, load_policies
 
 
@@ -33,7 +33,8 @@ def plan_command(
     policies: tuple[str, ...], cert_dir: str | None, url: str, service: str, excluded_namespaces: tuple[str, ...]
 ) -> None:
     """Print the configurations as YAML."""
-    planned = _plan(policies, cert_dir, url=url, service=service, excluded=excluded_namespaces)
+    endpoint, needs, bundle = _wanted(policies, cert_dir, url=url, service=service)
+    planned = plan_configurations(needs, endpoint, ca_bundle=bundle, excluded_namespaces=excluded_namespaces)
     click.echo("---\n".join(yaml.safe_dump(json.loads(json.dumps(one)), sort_keys=False) for one in planned), nl=False)
 
 
@@ -52,10 +53,10 @@ def apply_command(  # noqa: PLR0917 - click passes flags by name
     excluded_namespaces: tuple[str, ...],
 ) -> None:
     """Create or change the configurations in place; without --cert-dir the live caBundle stays."""
-    planned = _plan(policies, cert_dir, url=url, service=service, excluded=excluded_namespaces)
+    endpoint, needs, bundle = _wanted(policies, cert_dir, url=url, service=service)
 
     async def act(live: WebhookConfigurations) -> None:
-        written = await live.apply(planned)
+        written = await register(live, needs, endpoint, ca_bundle=bundle, excluded=excluded_namespaces)
         click.echo("\n".join(f"{key} written" for key in written) or "nothing to change")
 
     asyncio.run(_with_cluster(kubeconfig, context, act))
@@ -80,17 +81,15 @@ async def _with_cluster(
         await act(WebhookConfigurations(Api.over(connection), CONFIGURATION_NAME))
 
 
-def _plan(
-    policies: Sequence[str], cert_dir: str | None, *, url: str, service: str, excluded: Sequence[str]
-) -> tuple[Object, ...]:
+def _wanted(policies: Sequence[str], cert_dir: str | None, *, url: str, service: str) -> tuple[Endpoint, WebhookNeeds, str]:
+    """Return where the webhook is, what is to be sent to it, and the caBundle in base64 (empty: leave it as it is)."""
     endpoint = endpoint_of(url, service)
     if endpoint is None:
         raise UsageError("say where the webhook is reached: --url or --service")
-    loaded = load_policies(policies or (bundled_policies(),))
-    bundle = ""
-    if cert_dir is not None:
-        authority = load_material(Path(cert_dir)).get("ca.crt")
-        if authority is None:
-            raise UsageError(f"{cert_dir} holds no ca.crt; make one with: gangwarden certs init {cert_dir}")
-        bundle = base64.b64encode(authority).decode()
-    return plan_configurations(webhook_needs(loaded), endpoint, ca_bundle=bundle, excluded_namespaces=excluded)
+    needs = webhook_needs(load_policies(policies or (bundled_policies(),)))
+    if cert_dir is None:
+        return endpoint, needs, ""
+    authority = load_material(Path(cert_dir)).get("ca.crt")
+    if authority is None:
+        raise UsageError(f"{cert_dir} holds no ca.crt; make one with: gangwarden certs init {cert_dir}")
+    return endpoint, needs, base64.b64encode(authority).decode()
