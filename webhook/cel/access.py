@@ -12,7 +12,7 @@ from webhook.cel.compare import is_key
 from webhook.cel.errors import EvaluationError, no_key
 from webhook.cel.frames import Closure, Frame
 from webhook.cel.show import show
-from webhook.cel.values import NONE, Optional, UInt, type_name
+from webhook.cel.values import NONE, Optional, UInt, go_name, type_name
 
 
 def read_variable(name: str) -> Closure:
@@ -62,12 +62,26 @@ def read_field(operand: Closure, field: str) -> Closure:
 
 def read_index(operand: Closure, key: Closure) -> Closure:
     """Read an element."""
-    return lambda frame: index(operand(frame), key(frame))
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        if value is NONE:  # cel-go leaves the rest of the way unevaluated
+            return value
+        return index(value, key(frame))
+
+    return run
 
 
 def read_optional(operand: Closure, key: Closure) -> Closure:
     """Read an element or a field that may be absent."""
-    return lambda frame: index_optionally(operand(frame), key(frame))
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        if value is NONE:
+            return value
+        return index_optionally(value, key(frame))
+
+    return run
 
 
 def test_field(operand: Closure, field: str) -> Closure:
@@ -115,7 +129,7 @@ def index_optionally(value: Any, key: Any) -> Optional:
 def find(value: Any, key: Any) -> tuple[bool, Any]:
     """Look for an element. What is neither list nor map has none; only a list asked for anything but a position is an error."""
     if not is_key(key):
-        raise EvaluationError(f"invalid qualifier type: {type_name(key)}", "bad_index")
+        raise EvaluationError(f"invalid qualifier type: {go_name(key)}", "bad_index")
     if type(value) is list:
         position = _position(key)
         return (True, value[position]) if 0 <= position < len(value) else (False, None)

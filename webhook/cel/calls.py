@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from webhook.cel.budget import CHARACTERS_PER_STEP
 from webhook.cel.declare import CLASSES, Function, Overload
-from webhook.cel.errors import EvaluationError, no_overload
+from webhook.cel.errors import EvaluationError, no_operand, no_overload
 from webhook.cel.frames import ACTIVATION, BUDGET, Closure, Frame
 from webhook.cel.values import HostObject, type_name
+
+_UNGUARDED = frozenset({"contains", "endsWith", "startsWith"})
+"""Functions that look at their arguments themselves in cel-go, and have few words for it (decls.DisableTypeGuards)."""
 
 
 def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[Closure]) -> Closure:
@@ -18,6 +22,20 @@ def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[
     if len(fitting) == 1:
         return _call_one(fitting[0], arguments)
     return _call_any(function, arguments)
+
+
+def search(answer: Callable[[Any, str], Any], text: Closure, pattern: Any, name: str) -> Closure:
+    """Build a search for a pattern that is compiled already."""
+
+    def run(frame: Frame) -> Any:
+        value = text(frame)
+        if type(value) is not str:
+            raise _mismatch(name, (value, ""))
+        if len(value) > CHARACTERS_PER_STEP:
+            frame[BUDGET].spend_text(len(value))
+        return answer(pattern, value)
+
+    return run
 
 
 def call_host(host: str, method: str, arguments: Sequence[Closure]) -> Closure:
@@ -97,4 +115,8 @@ def _call_any(function: Function, arguments: Sequence[Closure]) -> Closure:
 
 
 def _mismatch(function: str, values: Sequence[Any]) -> EvaluationError:
+    if function in _UNGUARDED:
+        return no_overload()
+    if function == "matches":
+        return no_operand(function, values[0])
     return no_overload(function, *[type_name(value) for value in values])

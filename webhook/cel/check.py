@@ -215,6 +215,9 @@ class Checker:
         given = [self.check(argument) for argument in arguments]
         if target is not None:
             given.insert(0, self.check(target))
+        return self._pick(node, name, given, is_method=target is not None)
+
+    def _pick(self, node: Node, name: str, given: Sequence[Type], *, is_method: bool) -> Type:
         function = self.functions.get(name)
         overloads = function.overloads if function else ()
         if self.declarations.new_expressions:
@@ -224,7 +227,7 @@ class Checker:
         result: Type | None = None
         fitting = []
         for item in overloads:
-            if item.is_method is (target is None):
+            if item.is_method is not is_method:
                 continue
             wanted, returned = self._instantiate(item)
             trial = assign(self._bindings, given, wanted)
@@ -235,7 +238,7 @@ class Checker:
             returned = resolve(trial, returned)
             result = returned if result is None or result == returned else types.DYN
         if result is None:
-            raise self._no_overload(node, name, given, is_method=target is not None)
+            raise self._no_overload(node, name, given, is_method=is_method)
         self.overloads[node] = tuple(fitting)
         return result
 
@@ -308,9 +311,9 @@ class Checker:
         variables = dict(zip(node.variables, (first, second), strict=False))
         self._scopes.append(variables)
         try:
-            if node.filter is not None:
-                self._expect(node.filter, types.BOOL)
-            return self._loop_type(node, first)
+            test = None if node.filter is None else self.check(node.filter)
+            made = self._loop_type(node, first)
+            return made if test is None else self._pick(node, "_?_:_", [test, made, made], is_method=False)
         finally:
             self._scopes.pop()
 
@@ -331,43 +334,35 @@ class Checker:
         return types.DYN, types.DYN
 
     def _loop_type(self, node: Macro, first: Type) -> Type:
-        if node.name in ("all", "exists", "exists_one", "filter"):
+        if node.name in ("all", "exists"):
             self._expect(node.body, types.BOOL)
-            return types.list_of(resolve(self._bindings, first)) if node.name == "filter" else types.BOOL
+            return types.BOOL
+        if node.name in ("exists_one", "filter"):
+            kept = types.INT if node.name == "exists_one" else types.list_of(first)
+            self._pick(node, "_?_:_", [self.check(node.body), kept, kept], is_method=False)
+            return types.BOOL if node.name == "exists_one" else types.list_of(resolve(self._bindings, first))
         body = resolve(self._bindings, self.check(node.body))
         if node.name == "transformMap":
             return types.map_of(resolve(self._bindings, first), body)
         if node.name == "transformMapEntry":
-            if body.kind is not Kind.MAP and not body.is_dyn:
-                raise self._no_overload(node, "cel.@mapInsert", [types.map_of(types.DYN, types.DYN), body], is_method=False)
-            return body if body.kind is Kind.MAP else types.map_of(types.DYN, types.DYN)
+            made = types.map_of(self._variable(), self._variable())
+            return self._pick(node, "cel.@mapInsert", [made, body], is_method=False)
         if node.name == "sortBy":
-            return self._check_sort_keys(node, body)
+            return self._pick(node, "@sortByAssociatedKeys", [self._types[node.range], types.list_of(body)], is_method=True)
         return types.list_of(body)
 
-    def _check_sort_keys(self, node: Macro, key: Type) -> Type:
-        sortable = (types.INT, types.UINT, types.DOUBLE, types.BOOL, types.DURATION, types.TIMESTAMP, types.STRING, types.BYTES)
-        ranged = resolve(self._bindings, self._types[node.range])
-        if key.kind not in (Kind.DYN, Kind.PARAMETER) and key not in sortable:
-            raise self._no_overload(node, "@sortByAssociatedKeys", [ranged, types.list_of(key)], is_method=True)
-        return ranged if ranged.kind is Kind.LIST else types.list_of(types.DYN)
-
     def _check_optional_macro(self, node: Macro) -> Type:
-        target = resolve(self._bindings, self.check(node.range))
-        inner, was_optional = types.unwrap_optional(target)
-        if not was_optional and not target.is_dyn:
-            raise self._no_overload(node, "hasValue", [target], is_method=True)
-        self._scopes.append({node.variables[0]: inner if was_optional else types.DYN})
+        target = self.check(node.range)
+        self._pick(node, "hasValue", [target], is_method=True)
+        inner = self._pick(node, "value", [target], is_method=True)
+        self._scopes.append({node.variables[0]: resolve(self._bindings, inner)})
         try:
-            body = resolve(self._bindings, self.check(node.body))
+            body = self.check(node.body)
         finally:
             self._scopes.pop()
         if node.name == "optMap":
-            return types.optional_of(body)
-        if not types.is_optional(body) and not body.is_dyn:
-            given = [types.BOOL, body, types.optional_of(types.DYN)]
-            raise self._no_overload(node, "_?_:_", given, is_method=False)
-        return body if types.is_optional(body) else types.optional_of(types.DYN)
+            return types.optional_of(resolve(self._bindings, body))
+        return self._pick(node, "_?_:_", [types.BOOL, body, types.optional_of(self._variable())], is_method=False)
 
 
 def mismatch(node: Node, wanted: Type, found: Type) -> CompileError:

@@ -14,7 +14,7 @@ from typing import Any
 from webhook.cel.errors import EvaluationError
 from webhook.cel.show import show_double
 from webhook.cel.times import parse_timestamp, show_timestamp
-from webhook.cel.values import NONE, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, UInt
+from webhook.cel.values import NONE, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, UInt, entries_of
 
 
 def _read_timestamp(text: str) -> Timestamp:
@@ -60,7 +60,7 @@ def encode_tagged(value: Any) -> Any:
     if isinstance(value, Mapping):
         if all(type(key) is str for key in value):
             return {key: encode_tagged(item) for key, item in value.items()}
-        return {"$map": [[encode_tagged(key), encode_tagged(item)] for key, item in value.items()]}
+        return {"$map": [[encode_tagged(key), encode_tagged(item)] for key, item in entries_of(value)]}
     return _encode_special(value)
 
 
@@ -73,7 +73,7 @@ def _encode_special(value: Any) -> Any:
         case bytes():
             return {"$bytes": base64.b64encode(value).decode()}
         case Timestamp():
-            return {"$timestamp": show_timestamp(value)}
+            return {"$timestamp": show_timestamp(Timestamp(value.nanoseconds))}
         case Duration():
             return {"$duration": str(value.nanoseconds)}
         case TypeValue():

@@ -7,8 +7,8 @@ from math import isnan
 from typing import Any
 
 from webhook.cel.budget import Budget
-from webhook.cel.errors import EvaluationError, Overrun, no_overload
-from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Optional, Timestamp, UInt
+from webhook.cel.errors import EvaluationError, Overrun, no_operand, no_overload
+from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Optional, Timestamp, UInt, entries_of
 
 _NUMBERS = frozenset({int, UInt, float})
 _EXACT = frozenset({str, bool, bytes, type(None)})
@@ -64,7 +64,7 @@ def _equal_lists(left: list[Any], right: list[Any], budget: Budget) -> bool:
 def _equal_maps(left: Mapping[Any, Any], right: Mapping[Any, Any], budget: Budget) -> bool:
     if len(left) != len(right):
         return False
-    for key, value in left.items():
+    for key, value in entries_of(left):
         budget.spend(1)
         if key not in right or not _equal_elements(value, right[key], budget):
             return False
@@ -76,10 +76,17 @@ def contains(container: Any, value: Any, budget: Budget) -> bool:
     if type(container) is list:
         return position_of(container, value, budget) >= 0
     if type(container) is dict:
-        return type(value) is str and value in container
+        return type(_hashable(value)) is str and value in container
     if isinstance(container, Mapping):
-        return is_key(value) and value in container
+        return _hashable(value) in container
     raise no_overload()
+
+
+def _hashable(value: Any) -> Any:
+    """Return a value to look for among keys; Go panics over bytes there, and the API server makes an error of it."""
+    if type(value) is bytes:
+        raise EvaluationError("internal error: hash of unhashable type types.Bytes", "internal")
+    return value
 
 
 def position_of(items: list[Any], value: Any, budget: Budget) -> int:
@@ -102,6 +109,13 @@ def is_key(value: Any) -> bool:
     return type(value) in (str, bool, int, UInt, float)
 
 
+def require_ordered(value: Any) -> Any:
+    """Return a value that has an order with others of its type; raises EvaluationError for the rest."""
+    if type(value) in _NUMBERS or type(value) in _ORDERED or isinstance(value, Timestamp | Duration):
+        return value
+    raise no_overload()
+
+
 def order(left: Any, right: Any, operator: str) -> int:
     """Return -1, 0 or 1; raises EvaluationError for what has no order, such as a NaN."""
     kind, other = type(left), type(right)
@@ -116,7 +130,7 @@ def order(left: Any, right: Any, operator: str) -> int:
         return _sign(left.nanoseconds, right.nanoseconds)
     if kind in _NUMBERS or kind in _ORDERED or isinstance(left, Timestamp | Duration):
         raise no_overload()
-    raise no_overload(operator)
+    raise no_operand(operator, left)
 
 
 def _sign(left: Any, right: Any) -> int:

@@ -50,6 +50,14 @@ def no_overload(function: str = "", *arguments: str) -> EvaluationError:
     return EvaluationError(f"no such overload: {function}" + (f"({', '.join(arguments)})" if arguments else ""), "no_overload")
 
 
+def no_operand(function: str, value: object) -> EvaluationError:
+    """Build the error of an operator on a value of a wrong type.
+
+    Text, durations and timestamps have methods in cel-go, so the call reaches them and fails there, without a name.
+    """
+    return no_overload("" if type(value).__name__ in ("str", "Duration", "Timestamp") else function)
+
+
 def no_key(key: object) -> EvaluationError:
     """Build the error of a field or map key that is not there."""
     return EvaluationError(f"no such key: {key}", "no_such_key")

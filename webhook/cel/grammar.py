@@ -76,6 +76,11 @@ PATCHES = (
         'FLOAT_LIT      : /-?/ DIGIT+ "." DIGIT* EXPONENT? | /-?/ DIGIT* "." DIGIT+ EXPONENT? | /-?/ DIGIT+ EXPONENT\n',
         'FLOAT_LIT      : /-?/ DIGIT* "." DIGIT+ EXPONENT? | /-?/ DIGIT+ EXPONENT\n',
     ),
+    Patch(
+        "INT_LIT        : /-?/ /0x/ HEXDIGIT+ | /-?/ DIGIT+\n",
+        "INT_LIT        : /-?0x[0-9a-fA-F]+(?![0-9a-fA-FuU])/ | /-?[0-9]+(?![0-9uU])/\n",
+    ),
+    Patch("UINT_LIT       : INT_LIT /[uU]/\n", "UINT_LIT       : /0x[0-9a-fA-F]+[uU]/ | /[0-9]+[uU]/\n"),
     Patch(_SHORT, _NEW_SHORT),
     Patch(_LONG, _NEW_LONG),
     Patch("IDENT          : /[_a-zA-Z]", "ESC_IDENT      : /`[a-zA-Z0-9_.\\-\\/ ]+`/\n\nIDENT          : /[_a-zA-Z]"),

@@ -69,7 +69,7 @@ def _unescape(match: re.Match[str]) -> str:
     if code or match["o"]:
         point = int(code, 16) if code else int(match["o"], 8)
         if point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            raise ValueError("unable to unescape string")
+            raise ValueError("invalid unicode code point")
         return chr(point)
     return _SIMPLE[match["c"]]
 

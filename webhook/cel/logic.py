@@ -9,7 +9,7 @@ from webhook.cel.compare import contains, equal
 from webhook.cel.errors import EvaluationError, Overrun, no_overload
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
-from webhook.cel.values import Optional, make_map, type_name
+from webhook.cel.values import Optional, make_map
 
 _SAME = frozenset({str, int, bool, type(None)})
 """Types that Python compares among themselves as CEL does."""
@@ -89,7 +89,14 @@ def differs(left: Closure, right: Closure) -> Closure:
         kind = type(one)
         if kind is type(other) and kind in _SAME:
             return bool(one != other)
-        return not equal(one, other, frame[BUDGET])
+        try:
+            return not equal(one, other, frame[BUDGET])
+        except Overrun:
+            raise
+        except (
+            EvaluationError
+        ):  # what cannot be compared differs: cel-go answers true unless it gets a True (interpretable.go, evalNe)
+            return True
 
     return run
 
@@ -104,14 +111,18 @@ def is_in(left: Closure, right: Closure) -> Closure:
     return run
 
 
-def is_in_constant(left: Closure, container: Any) -> Closure:
-    """Build ``left in [constants]``; a set where all of them are text."""
-    texts = frozenset(container) if type(container) is list and all(type(item) is str for item in container) else None
-    if texts is None:
-        return lambda frame: contains(container, left(frame), frame[BUDGET])
+def is_in_constants(left: Closure, items: list[Any]) -> Closure:
+    """Build ``left in [constants]``; like cel-go, the left side of an empty list is not even looked at."""
+    if not items:
+        return lambda _: False
+    if not all(type(item) is str for item in items):
+        return is_in(left, lambda _: items)
+    texts = frozenset(items)
 
     def run(frame: Frame) -> bool:
         value = left(frame)
+        if type(value) is bytes:
+            raise EvaluationError("internal error: hash of unhashable type types.Bytes", "internal")
         return type(value) is str and value in texts
 
     return run
@@ -150,8 +161,8 @@ def make_map_literal(keys: list[Closure], values: list[Closure], optional: tuple
         entries: list[tuple[Any, Any]] = []
         for key, value, may_miss in zip(keys, values, optional, strict=True):
             name, made = key(frame), value(frame)
-            if type(name) in (list, bytes) or isinstance(name, Mapping):
-                raise EvaluationError(f"unsupported key type: {type_name(name)}", "bad_index")
+            if type(name) is bytes:
+                raise EvaluationError("internal error: hash of unhashable type types.Bytes", "internal")
             if may_miss:
                 if not isinstance(made, Optional):
                     raise EvaluationError(
@@ -173,7 +184,7 @@ def either(first: Closure, second: Closure, *, unwrap: bool) -> Closure:
     def run(frame: Frame) -> Any:
         value = first(frame)
         if not isinstance(value, Optional):
-            raise no_overload("orValue" if unwrap else "or", type_name(value))
+            raise no_overload()
         if value.present:
             return value.value if unwrap else value
         return second(frame)

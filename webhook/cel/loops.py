@@ -11,7 +11,7 @@ from webhook.cel.errors import EvaluationError, Overrun, no_overload
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.library.sorting import sort_by_keys
 from webhook.cel.show import show
-from webhook.cel.values import NONE, Optional, make_map, type_name
+from webhook.cel.values import NONE, Optional, entries_of, go_name, make_map, type_name
 
 _UNMETERED = 1_000
 """Longest list that is paid for after the loop instead of at every element."""
@@ -23,7 +23,7 @@ def _elements(value: Any, budget: Budget) -> Iterable[Any]:
     """Return what a loop with one variable runs over: elements of a list, keys of a map."""
     if type(value) is not list:
         if not isinstance(value, Mapping):
-            raise EvaluationError(f"got '{type_name(value)}', expected iterable type", "bad_range")
+            raise EvaluationError(f"got '{go_name(value)}', expected iterable type", "bad_range")
         value = list(value)
     return budget.meter(value) if len(value) > _UNMETERED else value
 
@@ -33,8 +33,8 @@ def _pairs(value: Any, budget: Budget) -> Iterator[tuple[Any, Any]]:
     if type(value) is list:
         return enumerate(budget.meter(value))
     if isinstance(value, Mapping):
-        return iter([(key, value[key]) for key in budget.meter(list(value))])
-    raise EvaluationError(f"unsupported comprehension range type: {type_name(value)}", "bad_range")
+        return iter(list(budget.meter(entries_of(value))))
+    raise EvaluationError(f"unsupported comprehension range type: {go_name(value)}", "bad_range")
 
 
 def quantify(range_: Closure, slots: Slots, body: Closure, *, stop: bool) -> Closure:
@@ -151,7 +151,7 @@ def transform_entries(range_: Closure, slots: Slots, filter_: Closure | None, bo
             made = body(frame)
             if not isinstance(made, Mapping):
                 raise no_overload("cel.@mapInsert", "map", type_name(made))
-            for key, value in made.items():
+            for key, value in entries_of(made):
                 identity = ("bool" if type(key) is bool else "", key)
                 if identity in seen:
                     raise EvaluationError(f"insert failed: key {show(key)} already exists", "duplicate_key")
@@ -168,7 +168,7 @@ def sort_by(range_: Closure, slots: Slots, body: Closure) -> Closure:
     def run(frame: Frame) -> list[Any]:
         items = range_(frame)
         if type(items) is not list:
-            raise no_overload("@sortByAssociatedKeys", type_name(items), "list")
+            raise EvaluationError(f"got '{go_name(items)}', expected iterable type", "bad_range")
         keys = [body(frame) for _ in _walk(lambda _: items, slots, frame)]
         return sort_by_keys(frame[BUDGET], items, keys)
 

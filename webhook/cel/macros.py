@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from webhook.cel.errors import CompileError
-from webhook.cel.syntax import Macro, MacroName, Name, Node, Place, Select
+from webhook.cel.syntax import Constant, Macro, MacroName, MapLiteral, Name, Node, Place, Select, StructLiteral
 
 
 class _Shape(NamedTuple):
@@ -54,6 +54,9 @@ def expand(function: str, target: Node | None, arguments: list[Node], place: Pla
     shape = MACROS.get((function, len(arguments)))
     if shape is None:
         return None
+    if function == "sortBy" and isinstance(target, Constant | MapLiteral | StructLiteral):
+        text = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+        raise CompileError(text, *target.place)
     variables = [_variable(argument, shape) for argument in arguments[: shape.variables]]
     if len(set(variables)) < len(variables):
         raise CompileError(f"duplicate variable name: {variables[0]}", *arguments[1].place)

@@ -68,6 +68,8 @@ def parse_quantity(text: str) -> Quantity:
         kept = _is_canonical(small.value, whole + fraction, small.scale, power, format_)
         nano = value * 10 ** (small.scale + 9)
         return Quantity(nano, Small(value, small.scale), format_, text=text if kept else "")
+    if not any(character.isdigit() for character in text.removesuffix(suffix)):
+        raise EvaluationError("unable to parse numeric part of quantity", "parse")
     return _read_large(sign, whole, fraction, power, format_)
 
 

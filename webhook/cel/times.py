@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from webhook.cel.errors import EvaluationError
@@ -74,42 +75,66 @@ def show_duration(duration: Duration) -> str:
 
 def show_timestamp(timestamp: Timestamp) -> str:
     """Print RFC 3339 with as many digits of a second as there are."""
-    moment = to_datetime(timestamp, timezone(timedelta(seconds=timestamp.offset_seconds)))
+    offset = timestamp.offset_seconds
+    moment = civil(timestamp, offset)
     fraction = f".{timestamp.nanoseconds % SECOND:09d}".rstrip("0").rstrip(".")
-    zone = "Z" if timestamp.offset_seconds == 0 else moment.strftime("%z")
-    if zone != "Z":
-        zone = f"{zone[:3]}:{zone[3:5]}"
-    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}{fraction}{zone}"
+    sign, minutes = "-" if offset < 0 else "+", abs(offset) // 60
+    zone = f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if offset else "Z"
+    return (
+        f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}"
+        f"{fraction}{zone}"
+    )
 
 
-def to_datetime(timestamp: Timestamp, zone: tzinfo) -> datetime:
-    """Return the calendar fields of a moment in a zone."""
-    try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=timestamp.nanoseconds // SECOND)).astimezone(zone)
-    except OverflowError as error:
-        raise overflow() from error
+class Civil(NamedTuple):
+    """Calendar fields. Not a datetime: a zone may carry a timestamp out of the years 1 to 9999."""
+
+    year: int
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    day_of_year: int
+    """From 0."""
+    weekday: int
+    """From 0, Sunday."""
 
 
-def read_zone(name: str) -> tzinfo:
-    """Return a zone by its IANA name, or an offset such as ``-02:30``."""
+_CYCLE_DAYS = 146_097
+"""Days of the 400 years after which the Gregorian calendar repeats itself."""
+
+
+def civil(timestamp: Timestamp, offset_seconds: int) -> Civil:
+    """Return the calendar fields of a moment, this far east of Greenwich."""
+    days, second = divmod(timestamp.nanoseconds // SECOND + offset_seconds, 86_400)
+    cycles, day = divmod(days + _EPOCH, _CYCLE_DAYS)
+    found = date.fromordinal(day or _CYCLE_DAYS)
+    year = found.year + 400 * (cycles if day else cycles - 1)
+    day_of_year = found.timetuple().tm_yday - 1
+    return Civil(year, found.month, found.day, second // 3600, second // 60 % 60, second % 60, day_of_year, (days + 4) % 7)
+
+
+def read_offset(name: str, timestamp: Timestamp) -> int:
+    """Return the offset in seconds of a zone at a moment; ``name`` is an IANA name, or an offset such as ``-02:30``."""
     hours, colon, minutes = name.partition(":")
     if colon:
         return _read_offset(name, hours, minutes)
     if name in ("", "UTC"):
-        return UTC
+        return 0
     try:
-        return ZoneInfo(name)
+        zone = ZoneInfo(name)
     except (ValueError, OSError, KeyError) as error:
         raise EvaluationError(f"unknown time zone {name}", "conversion") from error
+    seconds = min(max(timestamp.nanoseconds // SECOND, MIN_SECONDS + 172_800), MAX_SECONDS - 172_800)
+    offset = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).astimezone(zone).utcoffset()
+    return round(offset.total_seconds()) if offset is not None else 0
 
 
-def _read_offset(name: str, hours: str, minutes: str) -> tzinfo:
-    if not re.fullmatch(r"[+-]?\d{1,4}", hours, re.ASCII) or not re.fullmatch(r"[+-]?\d{1,4}", minutes, re.ASCII):
-        raise EvaluationError(f'strconv.Atoi: parsing "{hours}": invalid syntax', "conversion")
+def _read_offset(name: str, hours: str, minutes: str) -> int:
+    for part in (hours, minutes):
+        if not re.fullmatch(r"[+-]?\d{1,9}", part, re.ASCII):
+            raise EvaluationError(f'strconv.Atoi: parsing "{part}": invalid syntax', "conversion")
     if not 0 <= int(minutes) <= 59:
         raise EvaluationError(f"timezone offset minutes out of range [0, 59]: {name}", "conversion")
-    total = int(hours) * 60 + (-int(minutes) if name.startswith("-") else int(minutes))
-    try:
-        return timezone(timedelta(minutes=total))
-    except ValueError as error:
-        raise EvaluationError(f"timezone offset out of range: {name}", "conversion") from error
+    return 60 * (int(hours) * 60 + (-int(minutes) if name.startswith("-") else int(minutes)))

@@ -23,6 +23,7 @@ _USER = frozenset(_LETTERS + "$&+,-.;=_~")
 _FRAGMENT = frozenset(_LETTERS + "!$&()*+,-./:;=?@_~")
 _USER_INFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _KEPT_PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@\[\]%/]*")
+_KEPT_FRAGMENT = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@\[\]%/?]*")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+\-.]*):")
 _PORT = re.compile(r"(:[0-9]*)?")
 
@@ -81,7 +82,8 @@ class Url(Opaque):
         return text + path
 
     def _escaped_fragment(self) -> str:
-        return self.raw_fragment or _escape(self.fragment, _FRAGMENT)
+        kept = self.raw_fragment and _KEPT_FRAGMENT.fullmatch(self.raw_fragment)
+        return self.raw_fragment if kept else _escape(self.fragment, _FRAGMENT)
 
     def escaped_path(self) -> str:
         """Return the path as it was written, if that is one of its right spellings."""

@@ -139,7 +139,7 @@ class KeyedMap(Mapping[Any, Any]):
     __slots__ = ("_entries",)
 
     def __init__(self, entries: Iterable[tuple[Any, Any]]) -> None:
-        self._entries = {(type(key), key): (key, value) for key, value in entries}
+        self._entries = {_identify(key): (key, value) for key, value in entries}
 
     def __getitem__(self, key: Any) -> Any:
         found = self._find(key)
@@ -153,7 +153,7 @@ class KeyedMap(Mapping[Any, Any]):
     def _find(self, key: Any) -> tuple[Any, Any] | None:
         """Look for the key, then for a number of another type with the same value (cel-go common/types/map.go, Find)."""
         kind = type(key)
-        found = self._entries.get((kind, key)) if kind in _KEY_TYPES else None
+        found = self._entries.get(_identify(key))
         if found is not None or kind not in _NUMBERS or not isfinite(key):
             return found
         if kind is float and not key.is_integer():
@@ -166,12 +166,22 @@ class KeyedMap(Mapping[Any, Any]):
     def __len__(self) -> int:
         return len(self._entries)
 
+    def entries(self) -> Iterable[tuple[Any, Any]]:
+        """List keys with values without looking the keys up: a list that is a key cannot be looked up and is still there."""
+        return self._entries.values()
+
     def __repr__(self) -> str:
         return f"KeyedMap({list(self._entries.values())!r})"
 
 
 _NUMBERS = (int, UInt, float)
-_KEY_TYPES = (int, UInt, float, bool, str)
+_HASHED = (int, UInt, float, bool, str, type(None), Duration, Timestamp, TypeValue)
+
+
+def _identify(key: Any) -> tuple[type, Any]:
+    """Tell keys apart as Go's maps do: scalars by type and value, lists and maps by which one they are."""
+    return (type(key), key) if type(key) in _HASHED else (type(key), id(key))
+
 
 _TYPE_NAMES: Mapping[type, str] = {
     bool: "bool",
@@ -198,8 +208,36 @@ def type_name(value: Any) -> str:
     return str(value.cel_type.name)
 
 
+_GO_NAMES: Mapping[type, str] = {
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+    type(None): "types.Null",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    Optional: "*types.Optional",
+    TypeValue: "*types.Type",
+}
+
+
+def go_name(value: Any) -> str:
+    """Name the Go type of a value: some error messages of the API server show it."""
+    name = _GO_NAMES.get(type(value)) or type_name(value)
+    return name.replace("kubernetes.", "cel.").replace("net.", "cel.")
+
+
 def make_map(entries: list[tuple[Any, Any]]) -> Mapping[Any, Any]:
     """Make a map from entries; the last of equal keys wins, as in cel-go."""
     if all(type(key) is str for key, _ in entries):
         return dict(entries)
     return KeyedMap(entries)
+
+
+def entries_of(value: Mapping[Any, Any]) -> Iterable[tuple[Any, Any]]:
+    """List keys with values of any map."""
+    return value.entries() if isinstance(value, KeyedMap) else value.items()

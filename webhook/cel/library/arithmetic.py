@@ -8,7 +8,7 @@ from typing import Any
 from webhook.cel.budget import Budget
 from webhook.cel.compare import order
 from webhook.cel.declare import operator
-from webhook.cel.errors import EvaluationError, no_overload
+from webhook.cel.errors import EvaluationError, no_operand, no_overload
 from webhook.cel.times import MAX_SECONDS, MIN_SECONDS, SECOND, overflow
 from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt
 
@@ -64,7 +64,7 @@ def _add_time(left: Any, right: Any) -> Any:
         return _timestamp(left.nanoseconds + right.nanoseconds, left)
     if type(left) is Duration and type(right) is Timestamp:
         return _timestamp(left.nanoseconds + right.nanoseconds, right)
-    raise no_overload() if type(left) in _ADDABLE else no_overload("_+_")
+    raise no_overload() if type(left) in _ADDABLE else no_operand("_+_", left)
 
 
 _ADDABLE = (int, UInt, float, str, bytes, list, Duration, Timestamp)
@@ -83,14 +83,14 @@ def subtract(left: Any, right: Any) -> Any:
         return _timestamp(left.nanoseconds - right.nanoseconds, left)
     if kind is Duration and other is Duration:
         return _duration(left.nanoseconds - right.nanoseconds)
-    raise no_overload() if kind in (*_NUMBERS, Timestamp, Duration) else no_overload("_-_")
+    raise no_overload() if kind in (*_NUMBERS, Timestamp, Duration) else no_operand("_-_", left)
 
 
 def multiply(left: Any, right: Any) -> Any:
     """Multiply numbers of one type."""
     kind = type(left)
     if kind is not type(right) or kind not in _NUMBERS:
-        raise no_overload() if kind in _NUMBERS else no_overload("_*_")
+        raise no_overload() if kind in _NUMBERS else no_operand("_*_", left)
     return _int(left * right) if kind is int else left * right if kind is float else _uint(int(left) * int(right))
 
 
@@ -98,7 +98,7 @@ def divide(left: Any, right: Any) -> Any:
     """Divide numbers of one type; integers are cut towards zero."""
     kind = type(left)
     if kind is not type(right) or kind not in _NUMBERS:
-        raise no_overload() if kind in _NUMBERS else no_overload("_/_")
+        raise no_overload() if kind in _NUMBERS else no_operand("_/_", left)
     if kind is float:
         return _divide_double(left, right)
     if right == 0:
@@ -121,7 +121,7 @@ def modulo(left: Any, right: Any) -> Any:
     """Return the remainder, with the sign of the left side."""
     kind = type(left)
     if kind is not type(right) or kind not in (int, UInt):
-        raise no_overload() if kind in (int, UInt) else no_overload("_%_")
+        raise no_overload() if kind in (int, UInt) else no_operand("_%_", left)
     if right == 0:
         raise EvaluationError("modulus by zero", "division_by_zero")
     if left == INT_MIN and right == -1:
@@ -138,7 +138,7 @@ def negate(value: Any) -> Any:
         return -value
     if type(value) is Duration:
         return _duration(-value.nanoseconds)
-    raise no_overload() if type(value) is bool else no_overload("-_")
+    raise no_overload() if type(value) is bool else no_operand("-_", value)
 
 
 def _same(name: str, *types: str) -> list[str]:

@@ -51,6 +51,8 @@ def _text_to_uint(text: str) -> UInt:
 
 def text_to_double(text: str) -> float:
     """Read a double as Go's ParseFloat does: no blanks, no underscores, an infinity only by its name."""
+    if "_" in text:
+        text = _drop_underscores(text)
     word = text.lstrip("+-").lower()
     if len(text) - len(word) <= 1 and word in ("inf", "infinity"):
         return float(text)
@@ -61,6 +63,12 @@ def text_to_double(text: str) -> float:
     if not _DOUBLE.fullmatch(text):
         raise _failed("double")
     return _finite(text, float)
+
+
+def _drop_underscores(text: str) -> str:
+    """Take out underscores that stand between digits; others leave no number."""
+    digit = "[0-9a-fA-FxX]" if text.lstrip("+-")[:2] in ("0x", "0X") else "[0-9]"
+    return re.sub(f"(?<={digit})_(?={digit})", "", text)
 
 
 def _finite(text: str, read: Any) -> float:

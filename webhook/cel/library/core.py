@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from webhook.cel.budget import Budget
 from webhook.cel.declare import Overload, operator, overload
-from webhook.cel.errors import no_overload
-from webhook.cel.times import read_zone, to_datetime
+from webhook.cel.errors import no_operand, no_overload
+from webhook.cel.times import Civil, civil, read_offset
 from webhook.cel.values import Duration, Timestamp, TypeValue, type_name
 
 
@@ -17,7 +16,7 @@ def size(value: Any) -> int:
     """Count code points, bytes, elements or keys."""
     if type(value) in (str, list, dict, bytes) or isinstance(value, Mapping):
         return len(value)
-    raise no_overload("size")
+    raise no_operand("size", value)
 
 
 def _contains(budget: Budget, text: str, part: str) -> bool:
@@ -25,10 +24,10 @@ def _contains(budget: Budget, text: str, part: str) -> bool:
     return part in text
 
 
-def _part(name: str, read: Callable[[datetime], int]) -> Iterable[Overload]:
+def _part(name: str, read: Callable[[Civil], int]) -> Iterable[Overload]:
     """Declare a calendar field of a timestamp, in UTC and in a zone."""
-    yield overload(f"(timestamp).{name}() -> int", lambda moment: read(to_datetime(moment, UTC)))
-    yield overload(f"(timestamp).{name}(string) -> int", lambda moment, zone: read(to_datetime(moment, read_zone(zone))))
+    yield overload(f"(timestamp).{name}() -> int", lambda moment: read(civil(moment, 0)))
+    yield overload(f"(timestamp).{name}(string) -> int", lambda moment, zone: read(civil(moment, read_offset(zone, moment))))
 
 
 def _cut(duration: Duration, nanoseconds: int) -> int:
@@ -41,7 +40,7 @@ def _milliseconds(timestamp: Timestamp) -> int:
 
 
 def _zoned_milliseconds(timestamp: Timestamp, zone: str) -> int:
-    read_zone(zone)
+    read_offset(zone, timestamp)
     return _milliseconds(timestamp)
 
 
@@ -65,6 +64,7 @@ OVERLOADS = (
     overload("_!=_(A, A) -> bool", no_overload),
     overload("@in(A, list(A)) -> bool", no_overload),
     overload("@in(A, map(A, B)) -> bool", no_overload),
+    overload("cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", no_overload),
     overload("_[_](list(A), int) -> A", no_overload),
     overload("_[_](map(A, B), A) -> B", no_overload),
     overload("(string).contains(string) -> bool", _contains, metered=True),
@@ -72,10 +72,10 @@ OVERLOADS = (
     overload("(string).startsWith(string) -> bool", str.startswith),
     *_part("getFullYear", lambda moment: moment.year),
     *_part("getMonth", lambda moment: moment.month - 1),
-    *_part("getDayOfYear", lambda moment: moment.timetuple().tm_yday - 1),
+    *_part("getDayOfYear", lambda moment: moment.day_of_year),
     *_part("getDayOfMonth", lambda moment: moment.day - 1),
     *_part("getDate", lambda moment: moment.day),
-    *_part("getDayOfWeek", lambda moment: (moment.weekday() + 1) % 7),
+    *_part("getDayOfWeek", lambda moment: moment.weekday),
     *_part("getHours", lambda moment: moment.hour),
     overload("(duration).getHours() -> int", lambda duration: _cut(duration, 3_600_000_000_000)),
     *_part("getMinutes", lambda moment: moment.minute),

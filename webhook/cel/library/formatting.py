@@ -17,7 +17,7 @@ from webhook.cel.library.convert import text_to_double
 from webhook.cel.show import show_double
 from webhook.cel.text import quote_go, to_utf8
 from webhook.cel.times import show_duration, show_timestamp
-from webhook.cel.values import Duration, Timestamp, TypeValue, UInt, type_name
+from webhook.cel.values import Duration, Timestamp, TypeValue, UInt, entries_of, type_name
 
 _DEFAULT_PRECISION = 6
 _SUPERSCRIPT = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
@@ -163,7 +163,7 @@ def _write_list(budget: Budget, items: list[Any]) -> str:
 def _write_map(budget: Budget, entries: Mapping[Any, Any]) -> str:
     budget.spend(len(entries))
     pairs = []
-    for key, value in entries.items():
+    for key, value in entries_of(entries):
         if type(key) not in (str, bool, int, UInt):
             raise FormatError(f"no formatting function for map key of type {type_name(key)}")
         pairs.append((_write_element(budget, key), _write_element(budget, value)))

@@ -8,7 +8,7 @@ from typing import Any
 from webhook.cel.budget import Budget
 from webhook.cel.compare import position_of
 from webhook.cel.declare import operator, overload
-from webhook.cel.errors import EvaluationError, no_overload
+from webhook.cel.errors import EvaluationError, no_operand, no_overload
 from webhook.cel.library.sorting import sort_by_keys
 
 _SORTABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
@@ -44,7 +44,7 @@ def _leaves(items: list[Any], depth: int) -> Iterator[Any]:
 
 def _sort(budget: Budget, items: Any) -> list[Any]:
     if type(items) is not list:
-        raise no_overload("sort")
+        raise no_operand("sort", items)
     return sort_by_keys(budget, items, items)
 
 
@@ -73,6 +73,8 @@ def _distinct(budget: Budget, items: list[Any]) -> list[Any]:
 OPERATORS = (operator(_sort, [f"(list({type_})).sort() -> list({type_})" for type_ in _SORTABLE], metered=True),)
 
 OVERLOADS = (
+    # The planner answers this itself, for the macro sortBy; it is here for the checker.
+    *(overload(f"(list(T)).@sortByAssociatedKeys(list({type_})) -> list(T)", no_overload) for type_ in _SORTABLE),
     overload("(list(T)).slice(int, int) -> list(T)", _slice, metered=True),
     overload("(list(list(T))).flatten() -> list(T)", _flatten, metered=True, any_elements=True),
     overload("(list(dyn)).flatten(int) -> list(dyn)", _flatten, metered=True, any_elements=True),

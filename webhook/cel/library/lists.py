@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.cel.budget import Budget
-from webhook.cel.compare import equal, order, position_of
+from webhook.cel.compare import equal, order, position_of, require_ordered
 from webhook.cel.declare import Overload, overload
 from webhook.cel.errors import EvaluationError, Overrun
 from webhook.cel.library.arithmetic import add
@@ -17,7 +17,10 @@ _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string
 
 def _is_sorted(budget: Budget, items: list[Any]) -> bool:
     budget.spend(len(items))
+    for item in items[:1]:
+        require_ordered(item)
     for position in range(1, len(items)):
+        require_ordered(items[position])
         try:
             if order(items[position - 1], items[position], "_<_") > 0:
                 return False
@@ -44,8 +47,9 @@ def _extreme(name: str, replaces: int) -> Callable[[Budget, list[Any]], Any]:
         budget.spend(len(items))
         if not items:
             raise EvaluationError(f"{name} called on empty list", "empty_list")
-        best = items[0]
+        best = require_ordered(items[0])
         for item in items[1:]:
+            require_ordered(item)
             try:
                 if order(best, item, "_<_") == replaces:
                     best = item

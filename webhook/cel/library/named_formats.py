@@ -45,8 +45,9 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))", re.ASCII)
 
 
-def _too_long(text: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} bytes"] if len(to_utf8(text)) > limit else []
+def _too_long(text: str, limit: int, unit: str = "characters") -> list[str]:
+    """Check the length in bytes; the two packages of apimachinery have different words for it."""
+    return [f"must be no more than {limit} {unit}"] if len(to_utf8(text)) > limit else []
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
@@ -66,8 +67,8 @@ def _label(text: str) -> list[str]:
     return errors
 
 
-def _subdomain(text: str) -> list[str]:
-    errors = _too_long(text, 253)
+def _subdomain(text: str, unit: str = "characters") -> list[str]:
+    errors = _too_long(text, 253, unit)
     if not _is_match(_SUBDOMAIN, text):
         errors.append(_regex_error(_SUBDOMAIN_WORDS, _SUBDOMAIN, "example.com"))
     return errors
@@ -92,19 +93,19 @@ def _qualified_name(text: str) -> list[str]:
         return [f"a valid label key {expected} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
     errors: list[str] = []
     if len(parts) == 2:
-        found = _subdomain(parts[0]) if parts[0] else ["must be non-empty"]
+        found = _subdomain(parts[0], "bytes") if parts[0] else ["must be non-empty"]
         errors += [f"prefix part {error}" for error in found]
     name = parts[-1]
     if not name:
         errors.append("name part must be non-empty")
-    errors += [f"name part {error}" for error in _too_long(name, 63)]
+    errors += [f"name part {error}" for error in _too_long(name, 63, "bytes")]
     if not _is_match(_KEY, name):
         errors.append(f"name part {expected}")
     return errors
 
 
 def _label_value(text: str) -> list[str]:
-    errors = _too_long(text, 63)
+    errors = _too_long(text, 63, "bytes")
     if not _is_match(_VALUE, text):
         errors.append(_regex_error(_VALUE_WORDS, _VALUE, "MyValue", "my_value", "12345"))
     return errors

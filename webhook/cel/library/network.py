@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webhook.cel.declare import overload
-from webhook.cel.errors import EvaluationError
+from webhook.cel.errors import EvaluationError, no_overload
 from webhook.cel.networks import Address, Network, read_cidr, read_ip
 
 
@@ -42,6 +42,14 @@ def _is_global_unicast(address: Address) -> bool:
     return not (_is_loopback(address) or _is_multicast(address) or _is_link_local_unicast(address))
 
 
+def _contains_text(network: Network, text: str) -> bool:
+    try:
+        address = read_ip(text)
+    except EvaluationError:
+        raise no_overload() from None  # the API server's words: it hands the error of parsing to a function of addresses
+    return network.contains(address)
+
+
 def _contains_network(outer: Network, inner: Network) -> bool:
     return outer.length <= inner.length and outer.contains(inner.address)
 
@@ -58,7 +66,7 @@ OVERLOADS = (
     overload("isIP(string) -> bool", _can(read_ip)),
     overload("string(ip) -> string", str),
     overload("cidr(string) -> cidr", read_cidr),
-    overload("(cidr).containsIP(string) -> bool", lambda network, text: network.contains(read_ip(text))),
+    overload("(cidr).containsIP(string) -> bool", _contains_text),
     overload("(cidr).containsIP(ip) -> bool", lambda network, address: network.contains(address)),
     overload("(cidr).containsCIDR(string) -> bool", lambda network, text: _contains_network(network, read_cidr(text))),
     overload("(cidr).containsCIDR(cidr) -> bool", _contains_network),

@@ -5,6 +5,7 @@ google-re2 is called one level below its Python front, whose ``search`` costs se
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,8 @@ from webhook.cel.text import to_utf8
 
 _UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED  # noqa: SLF001 - re2's front has no cheaper way to its own engine
 _MISSING = (-1, -1)
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+"""``\\C``, which matches half a character: C++ knows it, Go refuses it."""
 
 
 @lru_cache(maxsize=512)
@@ -24,23 +27,35 @@ def compile_pattern(pattern: str) -> Any:
     """Compile a pattern; raises EvaluationError. The cache is by text and never wrong, patterns may come from an object too."""
     options = re2.Options()
     options.log_errors = False
+    if _ANY_BYTE.search(pattern):
+        raise EvaluationError("error parsing regexp: invalid escape sequence: `\\C`", "parse")
     compiled = re2._re2.RE2(to_utf8(pattern), options)  # noqa: SLF001 - as above
     if not compiled.ok():
         raise EvaluationError(f"error parsing regexp: {compiled.error()}", "parse")
     return compiled
 
 
-def _matches(budget: Budget, text: str, pattern: str) -> bool:
+def matches(compiled: Any, text: str) -> bool:
+    """Tell whether a pattern matches somewhere in a text."""
     encoded = to_utf8(text)
-    budget.spend_text(len(encoded))
-    return bool(compile_pattern(pattern).Match(_UNANCHORED, encoded, 0, len(encoded))[0] != _MISSING)
+    return bool(compiled.Match(_UNANCHORED, encoded, 0, len(encoded))[0] != _MISSING)
+
+
+def find(compiled: Any, text: str) -> str:
+    """Return the first match, or nothing."""
+    encoded = to_utf8(text)
+    begin, end = compiled.Match(_UNANCHORED, encoded, 0, len(encoded))[0]
+    return encoded[begin:end].decode() if begin >= 0 else ""
+
+
+def _matches(budget: Budget, text: str, pattern: str) -> bool:
+    budget.spend_text(len(text))
+    return matches(compile_pattern(pattern), text)
 
 
 def _find(budget: Budget, text: str, pattern: str) -> str:
-    encoded = to_utf8(text)
-    budget.spend_text(len(encoded))
-    begin, end = compile_pattern(pattern).Match(_UNANCHORED, encoded, 0, len(encoded))[0]
-    return encoded[begin:end].decode() if begin >= 0 else ""
+    budget.spend_text(len(text))
+    return find(compile_pattern(pattern), text)
 
 
 def _find_all(budget: Budget, text: str, pattern: str, limit: int = -1) -> list[str]:

@@ -44,6 +44,8 @@ def _refused(why: str, text: str = "") -> EvaluationError:
 
 
 def _read_number(text: str, name: str) -> int:
+    if not text:
+        raise EvaluationError('strconv.ParseUint: parsing "": invalid syntax', "parse")
     if not _DIGITS.fullmatch(text):
         raise EvaluationError(f"Invalid character(s) found in {name.lower()} number {quote_go(text)}", "parse")
     if len(text) > 1 and text[0] == "0":
