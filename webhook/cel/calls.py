@@ -103,6 +103,8 @@ def _call_one(chosen: Overload, arguments: Sequence[Closure]) -> Closure:
 
 def _call_any(function: Function, arguments: Sequence[Closure]) -> Closure:
     candidates = [item for item in function.overloads if len(item.parameters) == len(arguments)]
+    if len(arguments) == 1:
+        return _call_by_class(function, candidates, arguments[0])
 
     def run(frame: Frame) -> Any:
         values = [argument(frame) for argument in arguments]
@@ -110,6 +112,25 @@ def _call_any(function: Function, arguments: Sequence[Closure]) -> Closure:
             if all(guard(value) for guard, value in zip(item.guards, values, strict=True)):
                 return item.run(frame[BUDGET], *values) if item.metered else item.run(*values)
         raise _mismatch(function.name, values)
+
+    return run
+
+
+def _call_by_class(function: Function, candidates: Sequence[Overload], argument: Closure) -> Closure:
+    """Build a call with one argument: its class mostly decides, and looking that up is quicker than asking every guard."""
+    by_class = {
+        CLASSES[item.parameters[0]]: item.run for item in candidates if item.parameters[0] in CLASSES and not item.metered
+    }
+
+    def run(frame: Frame) -> Any:
+        value = argument(frame)
+        answer = by_class.get(type(value))
+        if answer is not None:
+            return answer(value)
+        for item in candidates:
+            if item.guards[0](value):
+                return item.run(frame[BUDGET], value) if item.metered else item.run(value)
+        raise _mismatch(function.name, (value,))
 
     return run
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
 from typing import Any
 
-from webhook.cel.compare import contains, equal
+from webhook.cel.compare import contains, equal, order
 from webhook.cel.errors import EvaluationError, Overrun, no_overload
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
@@ -99,6 +100,22 @@ def differs(left: Closure, right: Closure) -> Closure:
             return True
 
     return run
+
+
+def compare(left: Closure, right: Closure, name: str) -> Closure:
+    """Build ``<``, ``<=``, ``>`` or ``>=``."""
+    python = _COMPARISONS[name]
+
+    def run(frame: Frame) -> bool:
+        one, other = left(frame), right(frame)
+        if type(one) is int and type(other) is int:
+            return bool(python(one, other))
+        return bool(python(order(one, other, name), 0))
+
+    return run
+
+
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"_<_": lt, "_<=_": le, "_>_": gt, "_>=_": ge}
 
 
 def is_in(left: Closure, right: Closure) -> Closure:

@@ -28,6 +28,14 @@ def _elements(value: Any, budget: Budget) -> Iterable[Any]:
     return budget.meter(value) if len(value) > _UNMETERED else value
 
 
+def _paid(value: Any, budget: Budget) -> Iterable[Any]:
+    """Return what a loop that always runs to its end runs over, paid for already, or at every element if there are many."""
+    items = _elements(value, budget)
+    if type(items) is list:
+        budget.spend(len(items))
+    return items
+
+
 def _pairs(value: Any, budget: Budget) -> Iterator[tuple[Any, Any]]:
     """Return what a loop with two variables runs over: positions and elements, or keys and values."""
     if type(value) is list:
@@ -103,7 +111,7 @@ def _walk(range_: Closure, slots: Slots, frame: Frame) -> Iterator[Any]:
             yield frame[slots[0]]
         return
     slot = slots[0]
-    for item in budget.meter(_elements(range_(frame), budget)):
+    for item in _paid(range_(frame), budget):
         frame[slot] = item
         yield item
 
@@ -115,18 +123,27 @@ def exists_one(range_: Closure, slots: Slots, body: Closure) -> Closure:
 
 def transform(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure) -> Closure:
     """Build ``map`` and ``transformList``."""
+    slot = slots[0]
 
     def run(frame: Frame) -> list[Any]:
-        if filter_ is None:
+        if filter_ is not None:
+            return [body(frame) for _ in _walk(range_, slots, frame) if require_bool(filter_(frame))]
+        if len(slots) == 2:
             return [body(frame) for _ in _walk(range_, slots, frame)]
-        return [body(frame) for _ in _walk(range_, slots, frame) if require_bool(filter_(frame))]
+        return [body(frame) for frame[slot] in _paid(range_(frame), frame[BUDGET])]
 
     return run
 
 
 def keep(range_: Closure, slots: Slots, body: Closure) -> Closure:
     """Build ``filter``."""
-    return lambda frame: [item for item in _walk(range_, slots, frame) if require_bool(body(frame))]
+    slot = slots[0]
+
+    def run(frame: Frame) -> list[Any]:
+        items = _paid(range_(frame), frame[BUDGET])
+        return [frame[slot] for frame[slot] in items if require_bool(body(frame))]
+
+    return run
 
 
 def transform_map(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure) -> Closure:

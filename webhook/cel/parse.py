@@ -28,9 +28,12 @@ from webhook.cel.syntax import (
     StructLiteral,
 )
 
-DEPTH_LIMIT = 250
-"""Levels of a syntax tree; cel-go's parser stops at the same number (parser/options.go, maxRecursionDepth). Evaluation
-takes at most two Python frames for a level, checking three, so this also keeps us far from the recursion limit."""
+NESTING_LIMIT = 250
+"""As in cel-go (parser/options.go, maxRecursionDepth)."""
+
+DEPTH_LIMIT = 500
+"""Levels of a syntax tree, which ``&&`` within ``||`` within parentheses makes twice as deep as the nesting. Checking takes at
+most four Python frames for a level and evaluation two, so this keeps within the recursion limit of 2500 that cel-python sets."""
 
 SIZE_LIMIT = 100_000
 """Longest expression in characters, as in cel-go (parser/options.go, expressionSizeCodePointLimit)."""
@@ -72,11 +75,16 @@ def place_of(token: Token) -> Place:
     return (token.line or 1, token.column or 1)
 
 
-def settle_depth(node: Node, children: Sequence[Node]) -> Node:
-    """Set how deep a node is; raises CompileError beyond the limit."""
+def settle(node: Node, children: Sequence[Node], *, step: int = 1) -> Node:
+    """Set how deep a node is; raises CompileError beyond the limits. ``step`` is what it adds to the nesting."""
     node.depth = 1 + max((child.depth for child in children), default=0)
-    if node.depth > DEPTH_LIMIT:
-        raise CompileError(f"expression recursion limit exceeded: {DEPTH_LIMIT}", *node.place)
+    node.nesting = max(1, step + max((child.nesting for child in children), default=0))
+    return _bounded(node)
+
+
+def _bounded(node: Node) -> Node:
+    if node.nesting > NESTING_LIMIT or node.depth > DEPTH_LIMIT:
+        raise CompileError(f"expression recursion limit exceeded: {NESTING_LIMIT}", *node.place)
     return node
 
 
@@ -108,7 +116,10 @@ class Builder(Transformer[Token, Any]):
         if len(children) == 1:
             return children[0]  # type: ignore[no-any-return]  # rules hand on what they were given
         test, mark, then, _, otherwise = children
-        return settle_depth(Conditional(test, then, otherwise, place=place_of(mark)), (test, then, otherwise))
+        node = Conditional(test, then, otherwise, place=place_of(mark))
+        settle(node, (test, then, otherwise), step=0)
+        node.nesting = max(node.nesting, otherwise.nesting + 1)
+        return _bounded(node)
 
     def conditionalor(self, children: list[Any]) -> Node:
         """Build a chain of ``||``."""
@@ -169,23 +180,23 @@ class Builder(Transformer[Token, Any]):
         """Build a field selection."""
         operand, dot, name = children
         node = Select(operand, name.value, field_place=place_of(name), place=place_of(dot))
-        return settle_depth(node, (operand,))
+        return settle(node, (operand,))
 
     def member_dot_opt(self, children: list[Any]) -> Node:
         """Build an optional field selection."""
         operand, dot, _, name = children
         node = Select(operand, name.value, optional=True, field_place=place_of(name), place=place_of(dot))
-        return settle_depth(node, (operand,))
+        return settle(node, (operand,))
 
     def member_index(self, children: list[Any]) -> Node:
         """Build an index."""
         operand, bracket, key, _ = children
-        return settle_depth(Index(operand, key, place=place_of(bracket)), (operand, key))
+        return settle(Index(operand, key, place=place_of(bracket)), (operand, key))
 
     def member_index_opt(self, children: list[Any]) -> Node:
         """Build an optional index."""
         operand, bracket, _, key, _ = children
-        return settle_depth(Index(operand, key, optional=True, place=place_of(bracket)), (operand, key))
+        return settle(Index(operand, key, optional=True, place=place_of(bracket)), (operand, key))
 
     def member_dot_arg(self, children: list[Any]) -> Node:
         """Build a method call or a macro."""
@@ -216,7 +227,7 @@ class Builder(Transformer[Token, Any]):
             [entry.place for entry in entries],
             place=place_of(brace),
         )
-        return settle_depth(node, node.values)
+        return settle(node, node.values)
 
     def ident(self, children: list[Any]) -> Node:
         """Build a name."""
@@ -231,20 +242,22 @@ class Builder(Transformer[Token, Any]):
 
     def paren_expr(self, children: list[Any]) -> Node:
         """Drop the parentheses; the tree has its shape already."""
-        return children[1]  # type: ignore[no-any-return]  # rules hand on what they were given
+        node: Node = children[1]
+        node.nesting += 1
+        return _bounded(node)
 
     def list_lit(self, children: list[Any]) -> Node:
         """Build a list."""
         entries = _entries(children[1:])
         node = ListLiteral([entry.value for entry in entries], [entry.optional for entry in entries], place=place_of(children[0]))
-        return settle_depth(node, node.items)
+        return settle(node, node.items)
 
     def map_lit(self, children: list[Any]) -> Node:
         """Build a map."""
         entries = _entries(children[1:])
         keys, values = [entry.name for entry in entries], [entry.value for entry in entries]
         node = MapLiteral(keys, values, [entry.optional for entry in entries], place=place_of(children[0]))
-        return settle_depth(node, keys + values)
+        return settle(node, keys + values)
 
     def exprlist(self, children: list[Any]) -> list[Node]:
         """Collect arguments."""
@@ -290,15 +303,16 @@ def _chain(operator: Any, children: list[Any]) -> Node:
     left, token, right = children
     if isinstance(left, Logical) and left.operator == operator:
         left.terms.append(right)
-        return settle_depth(left, (left.terms[0], right)) if right.depth >= left.depth else left
-    return settle_depth(Logical(operator, [left, right], place=place_of(token)), (left, right))
+        left.depth, left.nesting = max(left.depth, right.depth + 1), max(left.nesting, right.nesting)
+        return _bounded(left)
+    return settle(Logical(operator, [left, right], place=place_of(token)), (left, right), step=0)
 
 
 def _join(children: list[Any]) -> Node:
     if len(children) == 1:
         return children[0]  # type: ignore[no-any-return]  # rules hand on what they were given
     left, right = children
-    return settle_depth(Call(left.operator, None, [left.operand, right], place=left.place), (left.operand, right))
+    return settle(Call(left.operator, None, [left.operand, right], place=left.place), (left.operand, right))
 
 
 def _apply_prefix(operand: Node | _Prefix) -> Node:
@@ -306,7 +320,7 @@ def _apply_prefix(operand: Node | _Prefix) -> Node:
         return operand
     if operand.repeats % 2 == 0:
         return operand.operand
-    return settle_depth(Call(operand.operator, None, [operand.operand], place=operand.place), (operand.operand,))
+    return settle(Call(operand.operator, None, [operand.operand], place=operand.place), (operand.operand,), step=0)
 
 
 def _arguments(rest: list[Any]) -> list[Node]:
@@ -319,7 +333,7 @@ def _entries(rest: list[Any]) -> list[_Entry]:
 
 def _call(function: str, target: Node | None, arguments: list[Node], place: Place) -> Node:
     node = macros.expand(function, target, arguments, place) or Call(function, target, arguments, place=place)
-    return settle_depth(node, [*arguments, target] if target is not None else arguments)
+    return settle(node, [*arguments, target] if target is not None else arguments)
 
 
 def _dotted_name(node: Node) -> str | None:

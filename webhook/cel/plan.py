@@ -170,6 +170,8 @@ class Planner:
             return logic.either(arguments[0], arguments[1], unwrap=name == "orValue")
         if name in makers:
             return makers[name](arguments[0], arguments[1])
+        if name in ("_<_", "_<=_", "_>_", "_>=_"):
+            return logic.compare(arguments[0], arguments[1], name)
         return None
 
     def _plan_pattern(self, node: Call, name: str, text: Closure, pattern: Any) -> Closure | None:

@@ -7,6 +7,7 @@ there is one decides about ``isInteger`` and ``asInteger``, and only in that way
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from webhook.cel import types
@@ -54,8 +55,9 @@ class Quantity(Opaque):
         return self.text or _canonical(self)
 
 
+@lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> Quantity:
-    """Read a quantity; raises EvaluationError."""
+    """Read a quantity; raises EvaluationError. Cached: the containers of a job ask for the same few over and over."""
     match = _PARTS.fullmatch(text)
     if match is None or not text:
         raise EvaluationError(_WRONG, "parse")

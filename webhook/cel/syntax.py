@@ -19,6 +19,9 @@ Place: TypeAlias = tuple[int, int]
 class _Node:
     place: Place
     depth: int = 1
+    """Levels of nodes below and including this one; bounds the stack of whoever walks the tree."""
+    nesting: int = 1
+    """Levels as cel-go's parser counts them: parentheses, arguments and chains, but neither ``&&`` nor ``||``."""
 
 
 @dataclass(slots=True, eq=False)

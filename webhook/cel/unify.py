@@ -94,10 +94,10 @@ def _is_less_specific(left: Type, right: Type) -> bool:
 
 def resolve(bindings: Bindings, type_: Type, *, unbound_to_dyn: bool = False) -> Type:
     """Replace the bound parameters within a type; the others become dyn if asked."""
-    bound = bindings.get(type_)
-    if bound is not None:
-        return resolve(bindings, bound, unbound_to_dyn=unbound_to_dyn)
     if type_.kind is Kind.PARAMETER:
+        bound = bindings.get(type_)
+        if bound is not None:
+            return resolve(bindings, bound, unbound_to_dyn=unbound_to_dyn)
         return DYN if unbound_to_dyn else type_
     if not type_.parameters:
         return type_
