@@ -212,6 +212,8 @@ class Checker:
 
     def _resolve(self, node: Node, name: str, target: Node | None, arguments: Sequence[Node]) -> Type:
         """Find the overloads that fit the arguments; the result is dyn where they differ in it."""
+        if name not in self.functions:  # said first: what is wrong with the arguments of an unknown function helps nobody
+            raise self._undeclared(name, node.place, self.functions)
         given = [self.check(argument) for argument in arguments]
         if target is not None:
             given.insert(0, self.check(target))
