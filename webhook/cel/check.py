@@ -212,11 +212,10 @@ class Checker:
 
     def _resolve(self, node: Node, name: str, target: Node | None, arguments: Sequence[Node]) -> Type:
         """Find the overloads that fit the arguments; the result is dyn where they differ in it."""
+        given = [] if target is None else [self.check(target)]
         if name not in self.functions:  # said first: what is wrong with the arguments of an unknown function helps nobody
             raise self._undeclared(name, node.place, self.functions)
-        given = [self.check(argument) for argument in arguments]
-        if target is not None:
-            given.insert(0, self.check(target))
+        given += [self.check(argument) for argument in arguments]
         return self._pick(node, name, given, is_method=target is not None)
 
     def _pick(self, node: Node, name: str, given: Sequence[Type], *, is_method: bool) -> Type:
