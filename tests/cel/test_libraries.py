@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webhook.cel import Budget, Declarations, EvaluationError, compile_expression, encode_tagged
+from webhook.cel import Budget, CompileError, Declarations, EvaluationError, compile_expression, encode_tagged
 
 
 def evaluate(text: str) -> Any:
@@ -72,6 +72,23 @@ def test_an_error_has_the_words_of_the_api_server(text: str, words: str) -> None
     with pytest.raises(EvaluationError) as caught:
         evaluate(text)
     assert words in str(caught.value)
+
+
+def test_patch_types_are_known_to_mutation_only() -> None:
+    mutation = Declarations(patch_types=True)
+    patch = compile_expression("[JSONPatch{op: 'add', path: '/a/' + jsonpatch.escapeKey('b/c'), value: [1]}]", mutation)
+    made = compile_expression("Object{spec: Object.spec{replicas: 1, ?name: optional.none()}}", mutation)
+    assert encode_tagged(patch.evaluate({})) == [{"$jsonpatch": {"op": "add", "path": "/a/b~1c", "value": [1]}}]
+    assert encode_tagged(made.evaluate({})) == {"$object": "Object", "fields": {"spec": {"replicas": 1}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Object{}", "JSONPatch{}", "jsonpatch.escapeKey('a')", "google.protobuf.Struct{}", "google.protobuf.Int32Value{value: 'a'}"],
+)
+def test_typed_objects_are_refused_elsewhere(text: str) -> None:
+    with pytest.raises(CompileError):
+        compile_expression(text, Declarations())
 
 
 @pytest.mark.parametrize(

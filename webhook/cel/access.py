@@ -12,6 +12,7 @@ from webhook.cel.compare import is_key
 from webhook.cel.errors import EvaluationError, no_key
 from webhook.cel.frames import Closure, Frame
 from webhook.cel.show import show
+from webhook.cel.structs import TypedObject
 from webhook.cel.values import NONE, Optional, UInt, go_name, type_name
 
 
@@ -135,6 +136,8 @@ def find(value: Any, key: Any) -> tuple[bool, Any]:
         return (True, value[position]) if 0 <= position < len(value) else (False, None)
     if type(value) is dict:
         return (True, value[key]) if type(key) is str and key in value else (False, None)
+    if isinstance(value, TypedObject):
+        return key in value.fields, value.fields.get(key)
     if isinstance(value, Mapping):
         try:
             return True, value[key]

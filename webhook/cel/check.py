@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import assert_never
 
-from webhook.cel import types
+from webhook.cel import structs, types
 from webhook.cel.declarations import Declarations
 from webhook.cel.declare import Function, Overload
 from webhook.cel.errors import CompileError
@@ -109,7 +109,7 @@ class Checker:
             case MapLiteral():
                 return self._check_map(node)
             case StructLiteral():
-                raise CompileError(f"unsupported: typed object '{node.name}'", *node.place)
+                return self._check_struct(node)
             case Macro():
                 return self._check_macro(node)
         assert_never(node)
@@ -304,6 +304,17 @@ class Checker:
             return types.DYN
         self._bindings = trial
         return more_general(previous, current)
+
+    def _check_struct(self, node: StructLiteral) -> Type:
+        made = structs.result_type(node, patch_types=self.declarations.patch_types)
+        for position, (value, optional) in enumerate(zip(node.values, node.optional, strict=True)):
+            found, wanted = self._entry_type(value, optional=optional), structs.field_type(node, position, made)
+            trial = assign(self._bindings, [wanted], [found])
+            if trial is None:
+                text = f"expected type of field '{node.fields[position]}' is '{wanted}' but provided type is '{found}'"
+                raise CompileError(text, *node.field_places[position])
+            self._bindings = trial
+        return made
 
     def _check_macro(self, node: Macro) -> Type:
         if node.name in ("optMap", "optFlatMap"):

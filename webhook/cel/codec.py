@@ -13,6 +13,7 @@ from typing import Any
 
 from webhook.cel.errors import EvaluationError
 from webhook.cel.show import show_double
+from webhook.cel.structs import JsonPatch, TypedObject
 from webhook.cel.times import parse_timestamp, show_timestamp
 from webhook.cel.values import NONE, Duration, KeyedMap, Opaque, Optional, Timestamp, TypeValue, UInt, entries_of
 
@@ -64,6 +65,15 @@ def encode_tagged(value: Any) -> Any:
     return _encode_special(value)
 
 
+def _encode_field(value: Any) -> Any:
+    """Return what a field of ``Object{…}`` becomes: objects within it are plain, as in the object that a patch is merged into."""
+    if isinstance(value, TypedObject) and not isinstance(value, JsonPatch):
+        return {field: _encode_field(item) for field, item in value.fields.items()}
+    if type(value) is list:
+        return [_encode_field(item) for item in value]
+    return encode_tagged(value)
+
+
 def _encode_special(value: Any) -> Any:
     match value:
         case UInt():
@@ -80,6 +90,10 @@ def _encode_special(value: Any) -> Any:
             return {"$type": value.name}
         case Optional():
             return {"$optional": [encode_tagged(value.value)] if value.present else []}
+        case JsonPatch():
+            return {"$jsonpatch": {field: encode_tagged(item) for field, item in value.fields.items()}}
+        case TypedObject():
+            return {"$object": value.name, "fields": {field: _encode_field(item) for field, item in value.fields.items()}}
         case Opaque():
             return {"$opaque": value.cel_type.name, "str": str(value)}
         case _:

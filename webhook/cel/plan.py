@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
 
-from webhook.cel import access, calls, logic, loops
+from webhook.cel import access, calls, logic, loops, structs
 from webhook.cel.budget import Budget
 from webhook.cel.check import TYPE_NAMES, Checker
 from webhook.cel.compare import is_key
@@ -73,7 +73,7 @@ class Planner:
             case MapLiteral():
                 return self._plan_map(node)
             case StructLiteral():
-                raise CompileError(f"unsupported: typed object '{node.name}'", *node.place)
+                return structs.make_object(node, [self.plan(value) for value in node.values])
             case Macro():
                 return self._plan_macro(node)
         assert_never(node)

@@ -17,7 +17,7 @@ from webhook.cel.check import Checker
 from webhook.cel.declarations import Declarations
 from webhook.cel.errors import CompileError, EvaluationError
 from webhook.cel.frames import Closure
-from webhook.cel.library import FUNCTIONS
+from webhook.cel.library import FUNCTIONS, MUTATION_FUNCTIONS
 from webhook.cel.parse import KubernetesParser, shared_parser
 from webhook.cel.plan import Planner
 from webhook.cel.syntax import Node
@@ -94,7 +94,7 @@ def compile_expression(text: str, declarations: Declarations) -> Program:
     environment = shared_environment()
     try:
         node = cast("Node", environment.compile(text))  # celpy annotates trees; our parser builds our own
-        checker = Checker(declarations, FUNCTIONS)
+        checker = Checker(declarations, MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS)
         checker.check(node)
         validate(node, checker)
         return Program(environment, node, text=text, checker=checker)

@@ -15,6 +15,7 @@ from webhook.cel.library import (
     convert,
     core,
     formatting,
+    jsonpatch,
     listing,
     lists,
     named_formats,
@@ -33,6 +34,7 @@ _MODULES = (
     convert,
     optionals,
     formatting,
+    jsonpatch,
     lists,
     listing,
     named_formats,
@@ -54,3 +56,6 @@ def _collect() -> Mapping[str, Function]:
 
 
 FUNCTIONS: Mapping[str, Function] = _collect()
+
+MUTATION_FUNCTIONS: Mapping[str, Function] = {**FUNCTIONS, **group(jsonpatch.OVERLOADS)}
+"""With those that only expressions of a MutatingAdmissionPolicy know."""
