@@ -78,7 +78,7 @@ PATCHES = (
     ),
     Patch(
         "INT_LIT        : /-?/ /0x/ HEXDIGIT+ | /-?/ DIGIT+\n",
-        "INT_LIT        : /-?0x[0-9a-fA-F]+(?![0-9a-fA-FuU])/ | /-?[0-9]+(?![0-9uU])/\n",
+        "INT_LIT        : /-?0x[0-9a-fA-F]+(?![0-9a-fA-FuU])/ | /-?[0-9]+(?![0-9uUxX])/\n",
     ),
     Patch("UINT_LIT       : INT_LIT /[uU]/\n", "UINT_LIT       : /0x[0-9a-fA-F]+[uU]/ | /[0-9]+[uU]/\n"),
     Patch(_SHORT, _NEW_SHORT),

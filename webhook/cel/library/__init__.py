@@ -34,7 +34,6 @@ _MODULES = (
     convert,
     optionals,
     formatting,
-    jsonpatch,
     lists,
     listing,
     named_formats,
