@@ -12,13 +12,15 @@ from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.values import Optional, make_map
 
-_SAME = frozenset({str, int, bool, type(None)})
+SAME = frozenset({str, int, bool, type(None)})
 """Types that Python compares among themselves as CEL does."""
 
 
 def chain(terms: list[Closure], *, stop: bool) -> Closure:
     """Build ``&&`` (stops at False) or ``||`` (stops at True): one term that decides makes up for errors in others."""
     go_on = not stop
+    if len(terms) == 2:
+        return _pair(terms[0], terms[1], stop=stop)
 
     def run(frame: Frame) -> bool:
         error: EvaluationError | None = None
@@ -39,6 +41,42 @@ def chain(terms: list[Closure], *, stop: bool) -> Closure:
         return go_on
 
     return run
+
+
+def _pair(first: Closure, second: Closure, *, stop: bool) -> Closure:
+    """Build a chain of two, as most are, without a loop."""
+    go_on = not stop
+
+    def run(frame: Frame) -> bool:
+        error: EvaluationError | None = None
+        try:
+            value = first(frame)
+            if value is stop:
+                return not go_on
+            if value is not go_on:
+                error = no_overload()
+        except Overrun:
+            raise
+        except EvaluationError as caught:
+            error = caught
+        value = second(frame) if error is None else _decided(second, frame, error, stop=stop)
+        if value is go_on or value is stop:
+            return bool(value)
+        raise no_overload()
+
+    return run
+
+
+def _decided(term: Closure, frame: Frame, error: EvaluationError, *, stop: bool) -> bool:
+    """Return ``stop`` if the other term comes to it; otherwise raises the error of the first."""
+    try:
+        if term(frame) is stop:
+            return bool(stop)
+    except Overrun:
+        raise
+    except EvaluationError:
+        pass
+    raise error
 
 
 def choose(test: Closure, then: Closure, otherwise: Closure) -> Closure:
@@ -75,7 +113,7 @@ def equals(left: Closure, right: Closure) -> Closure:
     def run(frame: Frame) -> bool:
         one, other = left(frame), right(frame)
         kind = type(one)
-        if kind is type(other) and kind in _SAME:
+        if kind is type(other) and kind in SAME:
             return bool(one == other)
         return equal(one, other, frame[BUDGET])
 
@@ -88,7 +126,7 @@ def differs(left: Closure, right: Closure) -> Closure:
     def run(frame: Frame) -> bool:
         one, other = left(frame), right(frame)
         kind = type(one)
-        if kind is type(other) and kind in _SAME:
+        if kind is type(other) and kind in SAME:
             return bool(one != other)
         try:
             return not equal(one, other, frame[BUDGET])
@@ -102,9 +140,35 @@ def differs(left: Closure, right: Closure) -> Closure:
     return run
 
 
+def equals_constant(left: Closure, constant: Any) -> Closure:
+    """Build ``left == constant`` for text, numbers, true, false and null."""
+    kind = type(constant)
+
+    def run(frame: Frame) -> bool:
+        value = left(frame)
+        if type(value) is kind:
+            return bool(value == constant)
+        return equal(value, constant, frame[BUDGET])
+
+    return run
+
+
+def compare_constant(left: Closure, constant: int, name: str) -> Closure:
+    """Build a comparison with an int."""
+    python = COMPARISONS[name]
+
+    def run(frame: Frame) -> bool:
+        value = left(frame)
+        if type(value) is int:
+            return bool(python(value, constant))
+        return bool(python(order(value, constant, name), 0))
+
+    return run
+
+
 def compare(left: Closure, right: Closure, name: str) -> Closure:
     """Build ``<``, ``<=``, ``>`` or ``>=``."""
-    python = _COMPARISONS[name]
+    python = COMPARISONS[name]
 
     def run(frame: Frame) -> bool:
         one, other = left(frame), right(frame)
@@ -115,7 +179,7 @@ def compare(left: Closure, right: Closure, name: str) -> Closure:
     return run
 
 
-_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"_<_": lt, "_<=_": le, "_>_": gt, "_>=_": ge}
+COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {"_<_": lt, "_<=_": le, "_>_": gt, "_>=_": ge}
 
 
 def is_in(left: Closure, right: Closure) -> Closure:

@@ -168,9 +168,13 @@ class Planner:
             return self._plan_pattern(node, name, arguments[0], self._constants[arguments[1]])
         if name in ("or", "orValue"):
             return logic.either(arguments[0], arguments[1], unwrap=name == "orValue")
+        if name == "_==_" and type(self._constants.get(arguments[1])) in logic.SAME and arguments[1] in self._constants:
+            return logic.equals_constant(arguments[0], self._constants[arguments[1]])
         if name in makers:
             return makers[name](arguments[0], arguments[1])
-        if name in ("_<_", "_<=_", "_>_", "_>=_"):
+        if name in logic.COMPARISONS and type(self._constants.get(arguments[1])) is int:
+            return logic.compare_constant(arguments[0], self._constants[arguments[1]], name)
+        if name in logic.COMPARISONS:
             return logic.compare(arguments[0], arguments[1], name)
         return None
 

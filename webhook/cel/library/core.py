@@ -11,10 +11,12 @@ from webhook.cel.errors import no_operand, no_overload
 from webhook.cel.times import Civil, civil, read_offset
 from webhook.cel.values import Duration, Timestamp, TypeValue, type_name
 
+_SIZED = frozenset({str, list, dict, bytes})
+
 
 def size(value: Any) -> int:
     """Count code points, bytes, elements or keys."""
-    if type(value) in (str, list, dict, bytes) or isinstance(value, Mapping):
+    if type(value) in _SIZED or isinstance(value, Mapping):
         return len(value)
     raise no_operand("size", value)
 
