@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from webhook.cel import Program
+from webhook.cel.types import INT, STRING, Type
 from webhook.errors import PolicyError, PolicySetError
-from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION
-from webhook.model.policies import Expression, PodGroupSpec, WorkloadPolicy
+from webhook.model.policies import Expression, PodGroupSpec, ResourceRule, WorkloadPolicy
 from webhook.rules import WORKLOAD_ROOTS, CompiledHead, compile_head, compile_one
-
-OVERRIDES = (MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION)
-"""What a user may be allowed to say on an object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,23 +66,33 @@ def compile_workload(policy: WorkloadPolicy) -> CompiledWorkload:
 def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
     errors: list[PolicyError] = []
 
-    def one(expression: Expression | None) -> Program | None:
+    def one(expression: Expression | None, wanted: Type) -> Program | None:
         if expression is None:
             return None
         try:
-            return compile_one(expression, head.declarations)
+            return _compile_typed(expression, head, wanted)
         except PolicyError as error:
             errors.append(error)
             return None
 
-    count, min_count = one(spec.members.count), one(spec.min_count)
-    topology_key = one(spec.topology_keys[0] if spec.topology_keys else None)
-    priority_class_name = one(spec.priority_class_name)
+    count, min_count = one(spec.members.count, INT), one(spec.min_count, INT)
+    topology_key = one(spec.topology_keys[0] if spec.topology_keys else None, STRING)
+    priority_class_name = one(spec.priority_class_name, STRING)
     if errors or count is None:
         raise PolicySetError(errors)
     return CompiledGroup(
         source=spec, count=count, min_count=min_count, topology_key=topology_key, priority_class_name=priority_class_name
     )
+
+
+def _compile_typed(expression: Expression, head: CompiledHead, wanted: Type) -> Program:
+    """Compile an expression of one type; where its type is only known at run time, it is looked at there."""
+    program = compile_one(expression, head.declarations)
+    if program.type == wanted or program.type.is_dyn:
+        return program
+    origin, (line, column) = expression.origin, expression.place(1, 1)
+    message = f"must evaluate to {wanted}, not to {program.type}"
+    raise PolicyError(message, path=origin.path, line=line, column=column, field=origin.field)
 
 
 def _not_carried_out(policy: WorkloadPolicy) -> Iterator[PolicyError]:
@@ -98,14 +105,24 @@ def _not_carried_out(policy: WorkloadPolicy) -> Iterator[PolicyError]:
         yield refusal(
             "spec.attach", "attach: Native is not supported by this version; use Auto or Managed, which work with any gates"
         )
-    for name in policy.allowed_overrides:
-        if name not in OVERRIDES:
-            yield refusal("spec.overrides.allow", f"{name!r} is no override; known are {', '.join(OVERRIDES)}")
+    for index, rule in enumerate(policy.head.match_constraints.resource_rules):
+        if not _names_jobs_only(rule):
+            field = f"spec.matchConstraints.resourceRules[{index}]"
+            yield refusal(field, "this version groups Jobs only: write apiGroups: [batch] and resources: [jobs]")
+    paths: set[str] = set()
     for index, spec in enumerate(policy.pod_groups):
         field = f"spec.podGroups[{index}]"
+        if spec.members.path in paths:
+            yield refusal(f"{field}.members.path", f"{spec.members.path} belongs to another group already; a pod has one group")
+        paths.add(spec.members.path)
         if spec.instances != "One":
             yield refusal(f"{field}.instances", f"instances: {spec.instances} is not supported by this version; use One")
         if spec.stamp != "Template":
             yield refusal(f"{field}.stamp", f"stamp: {spec.stamp} is not supported by this version; use Template")
         if spec.members.where is not None:
             yield refusal(f"{field}.members.where", "where is not supported by this version; leave it out")
+
+
+def _names_jobs_only(rule: ResourceRule) -> bool:
+    """Tell whether a rule speaks of nothing else: whatever else were stamped would wait for a group that nobody makes."""
+    return rule.api_groups == ("batch",) and set(rule.resources) <= {"jobs"}

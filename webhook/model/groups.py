@@ -12,6 +12,8 @@ GANG_LABEL = "gangwarden.dev/gang"
 """The user's wish on an object: ``"true"`` or ``"false"``."""
 MIN_COUNT_ANNOTATION = "gangwarden.dev/min-count"
 TOPOLOGY_KEY_ANNOTATION = "gangwarden.dev/topology-key"
+OVERRIDES = (GANG_LABEL, MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION)
+"""What a policy may allow users to say on their objects."""
 POD_GROUP_ANNOTATION = "gangwarden.dev/pod-group"
 """Written by us on a workload: the names of its groups, as ``template=podgroup`` pairs separated by commas."""
 GROUP_POLICY_ANNOTATION = "gangwarden.dev/group-policy"

@@ -5,6 +5,14 @@ Source of the rules: kubernetes 1.37 pkg/apis/admissionregistration/validation/v
 
 from __future__ import annotations
 
+from webhook.model.names import (
+    wrong_api_version,
+    wrong_identifier,
+    wrong_label_value,
+    wrong_path_segment,
+    wrong_qualified_name,
+    wrong_subdomain,
+)
 from webhook.model.policies import (
     FailurePolicy,
     Head,
@@ -17,14 +25,6 @@ from webhook.model.policies import (
     ResourceRule,
 )
 from webhook.policies.cursor import Cursor
-from webhook.policies.names import (
-    wrong_api_version,
-    wrong_identifier,
-    wrong_label_value,
-    wrong_path_segment,
-    wrong_qualified_name,
-    wrong_subdomain,
-)
 
 HEAD_FIELDS = ("failurePolicy", "matchConstraints", "matchConditions", "paramKind", "variables")
 """Fields of ``spec`` that ``decode_head`` reads."""

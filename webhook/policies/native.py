@@ -6,10 +6,10 @@ variables of one name, of which the API server would silently use the later.
 
 from __future__ import annotations
 
+from webhook.model.names import wrong_qualified_name, wrong_subdomain
 from webhook.model.policies import Action, Binding, NamedExpression, ValidatingPolicy, Validation
 from webhook.policies.cursor import Cursor
 from webhook.policies.heads import HEAD_FIELDS, decode_head, decode_match_resources, decode_name, decode_param_ref, fail_repeated
-from webhook.policies.names import wrong_qualified_name, wrong_subdomain
 
 ROOT_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 _ANNOTATIONS_LIMIT = 20

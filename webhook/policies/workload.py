@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import re
 
-from webhook.model.groups import GANG_LABEL, MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION
+from webhook.model.groups import OVERRIDES
+from webhook.model.names import wrong_label, wrong_qualified_name, wrong_subdomain
 from webhook.model.objects import Object
 from webhook.model.policies import DisruptionSpec, Expression, Members, PodGroupSpec, WorkloadPolicy
 from webhook.policies.cursor import Cursor
 from webhook.policies.heads import HEAD_FIELDS, decode_head, fail_repeated
-from webhook.policies.names import wrong_label, wrong_qualified_name, wrong_subdomain
 from webhook.policies.native import spec_of
 
-OVERRIDES = (GANG_LABEL, MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION)
-"""What a policy may allow users to say on their objects."""
 _GROUPS_LIMIT = 8
 """A Workload holds at most 8 podGroupTemplates (scheduling.k8s.io/v1beta1)."""
 _CLAIMS_LIMIT = 4
