@@ -32,27 +32,6 @@ from webhook.cel.syntax import (
 from webhook.cel.types import Kind, Type
 from webhook.cel.unify import Bindings, assign, more_general, resolve
 
-TYPE_NAMES: Mapping[str, Type] = {
-    "bool": types.BOOL,
-    "bytes": types.BYTES,
-    "double": types.DOUBLE,
-    "int": types.INT,
-    "uint": types.UINT,
-    "string": types.STRING,
-    "null_type": types.NULL,
-    "type": types.TYPE,
-    "list": types.list_of(types.DYN),
-    "map": types.map_of(types.DYN, types.DYN),
-    "google.protobuf.Timestamp": types.TIMESTAMP,
-    "google.protobuf.Duration": types.DURATION,
-    "optional_type": types.optional_of(types.DYN),
-    "net.IP": types.IP,
-    "net.CIDR": types.CIDR,
-}
-"""Names of types that may stand as values: ``type(x) == int``."""
-
-_LOOP_BOOLS = ("all", "exists")
-
 
 class Checker:
     """Checks one expression and keeps what it found for the planner."""
@@ -68,6 +47,7 @@ class Checker:
         """Calls of a host's method, with the host's name."""
         self.references: set[str] = set()
         """Root variables that are read."""
+        self._errors: list[CompileError] = []
         self._types: dict[Node, Type] = {}
         self._bindings: Bindings = {}
         self._fresh = 0
@@ -81,9 +61,19 @@ class Checker:
         """Tell whether a loop variable of this name is in scope."""
         return any(name in scope for scope in self._scopes)
 
+    def check_all(self, node: Node) -> None:
+        """Check an expression; raises the CompileError of the mistake that stands first in its text."""
+        self.check(node)
+        if self._errors:
+            raise min(self._errors, key=lambda error: (error.line, error.column))
+
     def check(self, node: Node) -> Type:
-        """Check a node and everything below; raises CompileError."""
-        found = self._check(node)
+        """Check a node and everything below. A mistake is kept, and its node fits everywhere, so that others are found too."""
+        try:
+            found = self._check(node)
+        except CompileError as error:
+            self._errors.append(error)
+            found = types.ERROR
         self._types[node] = found
         return found
 
@@ -138,9 +128,9 @@ class Checker:
             self.references.add(name)
             self.names[node] = name
             return declared
-        if name in TYPE_NAMES:
+        if name in types.TYPE_NAMES:
             self.names[node] = name
-            return types.type_of(TYPE_NAMES[name])
+            return types.type_of(types.TYPE_NAMES[name])
         return None
 
     def _undeclared(self, name: str, place: Place, known: Iterable[str]) -> CompileError:
@@ -257,7 +247,7 @@ class Checker:
 
     def _variable(self) -> Type:
         self._fresh += 1
-        return types.parameter(f"_var{self._fresh}")
+        return types.parameter(f"_var{self._fresh - 1}")
 
     def _no_overload(self, node: Node, name: str, given: Sequence[Type], *, is_method: bool) -> CompileError:
         shown = [str(resolve(self._bindings, item, unbound_to_dyn=True)) for item in given]

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 
 from webhook.cel import access, calls, logic, loops, structs
 from webhook.cel.budget import Budget
-from webhook.cel.check import TYPE_NAMES, Checker
+from webhook.cel.check import Checker
 from webhook.cel.compare import is_key
 from webhook.cel.errors import CompileError, EvaluationError, Overrun
 from webhook.cel.frames import FIRST_SLOT, Closure
@@ -27,7 +27,7 @@ from webhook.cel.syntax import (
     Select,
     StructLiteral,
 )
-from webhook.cel.types import Kind, Type, unwrap_optional
+from webhook.cel.types import TYPE_NAMES, Kind, Type, unwrap_optional
 from webhook.cel.values import TypeValue, go_name
 
 _FOLD_STEPS = 10_000

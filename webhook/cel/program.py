@@ -45,7 +45,10 @@ class Program(celpy.Runner):
         """Static type of the result."""
 
     def evaluate(self, activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
-        """Return the value for these variables; raises EvaluationError, and nothing else, where there is none."""
+        """Return the value for these variables; raises EvaluationError, and nothing else, where there is none.
+
+        The value is for reading only: it may be part of an input, or a constant of the expression.
+        """
         if budget is None:
             budget = Budget(DEFAULT_STEPS)
         try:
@@ -95,7 +98,7 @@ def compile_expression(text: str, declarations: Declarations) -> Program:
     try:
         node = cast("Node", environment.compile(text))  # celpy annotates trees; our parser builds our own
         checker = Checker(declarations, MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS)
-        checker.check(node)
+        checker.check_all(node)
         validate(node, checker)
         return Program(environment, node, text=text, checker=checker)
     except RecursionError:

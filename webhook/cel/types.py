@@ -101,3 +101,23 @@ def is_optional(type_: Type) -> bool:
 def unwrap_optional(type_: Type) -> tuple[Type, bool]:
     """Return what an optional holds, and whether it was one."""
     return (type_.parameters[0], True) if is_optional(type_) else (type_, False)
+
+
+TYPE_NAMES: Mapping[str, Type] = {
+    "bool": BOOL,
+    "bytes": BYTES,
+    "double": DOUBLE,
+    "int": INT,
+    "uint": UINT,
+    "string": STRING,
+    "null_type": NULL,
+    "type": TYPE,
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+    "google.protobuf.Timestamp": TIMESTAMP,
+    "google.protobuf.Duration": DURATION,
+    "optional_type": optional_of(DYN),
+    "net.IP": IP,
+    "net.CIDR": CIDR,
+}
+"""Names of types that may stand as values: ``type(x) == int``."""

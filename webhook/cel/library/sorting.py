@@ -23,6 +23,8 @@ def sort_by_keys(budget: Budget, items: list[Any], keys: list[Any]) -> list[Any]
         return []
     budget.spend(len(keys) * max(1, len(keys).bit_length()))
     wanted = type_name(keys[0])
+    if wanted in ("string", "bytes"):
+        budget.spend_text(sum(len(key) for key in keys if type(key) in (str, bytes)))
     if wanted not in SORTABLE:
         raise EvaluationError("list elements must be comparable", "no_overload")
     if any(type_name(key) != wanted for key in keys):
