@@ -246,3 +246,9 @@ def test_no_evaluation_error_covers_up_a_bug_of_ours(data: Any, program: Any) ->
     except EvaluationError as error:
         kind = error.kind
     assert kind != "internal"
+
+
+def test_a_host_that_is_not_there_is_an_evaluation_error() -> None:
+    declared = Declarations(hosts={"cluster": {"group": 1}})
+    with pytest.raises(EvaluationError, match="'cluster' is not available here"):
+        evaluate("cluster.group('a')", declared)

@@ -42,7 +42,7 @@ def call_host(host: str, method: str, arguments: Sequence[Closure]) -> Closure:
     """Build the call of a host's method."""
 
     def run(frame: Frame) -> Any:
-        target = frame[ACTIVATION][host]
+        target = frame[ACTIVATION].get(host)
         if not isinstance(target, HostObject):
             raise EvaluationError(f"'{host}' is not available here", "no_such_attribute")
         frame[BUDGET].spend(1)
