@@ -9,9 +9,9 @@ from importlib import import_module
 from importlib.metadata import version
 
 import click
+from click.shell_completion import CompletionItem
 
 from webhook.errors import GangwardenError
-from webhook.reports import print_error, terminal
 
 _COMMANDS = {
     "check": ("webhook.cli.check", "Judge manifests offline, with the verdicts of the API server."),
@@ -46,11 +46,18 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, sentence) for name, (_, sentence) in _COMMANDS.items()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer commands by the table: click would import each of them at every press of the key."""
+        offered = [CompletionItem(name, help=told) for name, (_, told) in _COMMANDS.items() if name.startswith(incomplete)]
+        return offered + click.Command.shell_complete(self, ctx, incomplete)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; an error of ours is printed with what to do next, and decides the exit code."""
         try:
             return super().invoke(ctx)
         except GangwardenError as error:
+            from webhook.reports import print_error, terminal  # noqa: PLC0415 - most runs end without an error
+
             print_error(terminal(stderr=True), error)
             ctx.exit(error.exit_code)
 

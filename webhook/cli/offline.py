@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from webhook.admission import PolicySet, SnapshotWorld, Surroundings
-from webhook.cluster import load_snapshot
-from webhook.errors import UsageError
+from webhook.errors import InputError
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object, metadata_of
 from webhook.model.requests import AdmissionRequest
@@ -65,6 +64,8 @@ def load_offline(paths: Sequence[str], policies: PolicySet, *, namespace_object:
 
 def _given(paths: Sequence[str], policies: PolicySet) -> tuple[Snapshot, Capabilities]:
     """Read a snapshot; of what the policies need and it does not list, the cluster has none."""
+    from webhook.cluster import load_snapshot  # noqa: PLC0415 - brings the Kubernetes client: half a second and 50 MB
+
     snapshot, capabilities = load_snapshot(load_manifests(paths))
     return Snapshot({**{needed: {} for needed in policies.needs}, **snapshot.buckets}), capabilities
 
@@ -86,5 +87,5 @@ def _is_past(moment: float) -> bool:
 def _namespace(path: str) -> Object:
     found = [manifest.object for manifest in load_manifests([path])]
     if len(found) != 1 or found[0]["kind"] != "Namespace" or not metadata_of(found[0]).get("name"):
-        raise UsageError(f"--namespace-object {path} must hold one Namespace with a name")
+        raise InputError("must hold one Namespace with a name (--namespace-object)", source=path)
     return found[0]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 
 from webhook.admission import Endpoint, WebhookNeeds, plan_configurations
-from webhook.cluster import WebhookConfigurations
 from webhook.errors import ClusterError
 from webhook.model.objects import ObjectKey
+
+if TYPE_CHECKING:
+    from webhook.cluster import WebhookConfigurations
 
 _LOG = structlog.get_logger(__name__)
 _INVALID = 422

@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import yaml
@@ -15,9 +16,11 @@ from webhook.admission import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_c
 from webhook.certs import load_material
 from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, policy_option
 from webhook.cli.registration import register
-from webhook.cluster import Api, WebhookConfigurations, connect
 from webhook.errors import UsageError
 from webhook.policies import bundled_policies, load_policies
+
+if TYPE_CHECKING:
+    from webhook.cluster import WebhookConfigurations
 
 
 @click.group("webhooks")
@@ -77,6 +80,8 @@ def delete_command(kubeconfig: str | None, context: str | None) -> None:
 async def _with_cluster(
     kubeconfig: str | None, context: str | None, act: Callable[[WebhookConfigurations], Awaitable[None]]
 ) -> None:
+    from webhook.cluster import Api, WebhookConfigurations, connect  # noqa: PLC0415 - ``plan`` needs no Kubernetes client
+
     async with await connect(kubeconfig, context) as connection:
         await act(WebhookConfigurations(Api.over(connection), CONFIGURATION_NAME))
 
