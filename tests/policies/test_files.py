@@ -86,7 +86,7 @@ def test_a_dangling_link_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_policies_is_an_error(tmp_path: Path) -> None:
-    assert "no policy file (.yaml, .yml, .json) is there" in str(read(tmp_path).errors[0])
+    assert "no file (.yaml, .yml, .json) is there" in str(read(tmp_path).errors[0])
 
 
 def test_the_revision_follows_names_and_contents(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from webhook.admission.defaults import apply_defaults
 from webhook.admission.encode import encode_review
 from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, recorded_bound, served_policies
 from webhook.admission.review import Round, decide
+from webhook.admission.unknown import UnknownField, unknown_fields
 from webhook.admission.world import SnapshotWorld
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Round",
     "SnapshotWorld",
     "Surroundings",
+    "UnknownField",
     "WebhookNeeds",
     "apply_defaults",
     "as_stored",
@@ -52,5 +54,6 @@ __all__ = [
     "request_for",
     "review_of",
     "served_policies",
+    "unknown_fields",
     "webhook_needs",
 ]

@@ -37,6 +37,16 @@ class Field:
     mark: str
     default: Any
 
+    @property
+    def is_struct(self) -> bool:
+        """Tell whether values of this field have fields themselves."""
+        return self.shape in _TYPES
+
+
+def fields_of(type_name: str) -> Mapping[str, Field]:
+    """Return the fields of a type by their names."""
+    return {field.name: field for field in _TYPES[type_name]}
+
 
 def type_of(obj: Object) -> str | None:
     """Return the name of an object's type, or None if the table does not have its kind."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from webhook.admission import (
-    Asker,
     Checker,
     ParamIndex,
     PolicySet,
@@ -21,27 +19,31 @@ from webhook.admission import (
     is_finding,
     request_for,
     served_policies,
+    unknown_fields,
 )
-from webhook.cli.offline import Offline, load_offline
-from webhook.errors import UsageError
+from webhook.cli.asking import asker_of, check_old, load_before
+from webhook.cli.offline import load_offline
+from webhook.cli.options import FILE, FILE_OR_FOLDER, policy_option
 from webhook.model.objects import Object
-from webhook.model.requests import Operation, UserInfo
+from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
 from webhook.policies import Manifest, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
-from webhook.reports import print_results, results_json, terminal
+from webhook.reports import print_notes, print_results, results_json, terminal
 
 STANDARD_INPUT = "-"
 
 
 @click.command("check")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("-p", "--policies", multiple=True, metavar="PATH", help="Policy files or folders; the shipped ones by default.")
-@click.option("--snapshot", multiple=True, metavar="PATH", help="The cluster: v1 Lists and one Capabilities document.")
-@click.option("--params", metavar="FILE", help="Further objects that policies use as params.")
-@click.option("--namespace-object", metavar="FILE", help="The Namespace of the manifests.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True))
+@policy_option
+@click.option(
+    "--snapshot", multiple=True, metavar="PATH", type=FILE_OR_FOLDER, help="The cluster: v1 Lists and one Capabilities document."
+)
+@click.option("--params", metavar="FILE", type=FILE, help="Further objects that policies use as params.")
+@click.option("--namespace-object", metavar="FILE", type=FILE, help="The Namespace of the manifests.")
 @click.option("--operation", type=click.Choice([o.value for o in Operation]), default="CREATE", show_default=True)
-@click.option("--old", metavar="FILE", help="The object before an UPDATE.")
+@click.option("--old", metavar="FILE", type=FILE, help="The object before an UPDATE; of several, those of the same name.")
 @click.option(
     "--unbound",
     type=click.Choice(["deny", "skip"]),
@@ -51,25 +53,26 @@ STANDARD_INPUT = "-"
 )
 @click.option("--raw", is_flag=True, help="Do not apply the API's defaults first.")
 @click.option("--user", default="", metavar="NAME", help="Who asks; an administrator by default.")
-@click.option("--group", "groups", multiple=True, metavar="G", help="A group of who asks.")
+@click.option("--group", "groups", multiple=True, metavar="G", help="A group of who asks; may be repeated.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "--fail-on",
     type=click.Choice(["deny", "warn"]),
     default="deny",
     show_default=True,
-    help="From which verdict on to exit with 1.",
+    help="From which verdict on to exit with 1; a rule that could not be evaluated always does.",
 )
 def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: Any) -> None:
     """Judge manifests (files, folders or - for standard input) offline, with the verdicts of the API server."""
+    check_old(options["old"], Operation(options["operation"]))
     policies, notes = _policies(options["policies"], options["unbound"], options["params"])
-    results = _check(paths, policies, options)
+    manifests = tuple(_manifests(paths))
+    results = _check(manifests, policies, options)
     if output == "json":
         click.echo(results_json(results))
     else:
         print_results(terminal(), results)
-    for note in notes:
-        click.echo(note, err=True)
+    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results)])
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
 
@@ -90,18 +93,17 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None) -> tuple[P
     return policies, notes
 
 
-def _check(paths: Sequence[str], policies: PolicySet, options: dict[str, Any]) -> list[Result]:
+def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any]) -> list[Result]:
     offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"])
     checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation)
-    asker = Asker(operation=Operation(options["operation"]))
-    if options["user"] or options["groups"]:
-        asker = replace(asker, user=UserInfo(username=options["user"], groups=tuple(options["groups"])))
-    old = _old(options["old"], asker.operation)
+    asker = asker_of(Operation(options["operation"]), options["user"], options["groups"])
+    before = load_before(options["old"], offline.default_namespace) if options["old"] else None
+    judged = _as_given if options["raw"] else apply_defaults
     results: list[Result] = []
-    for manifest in _manifests(paths):
-        obj = _judged(manifest.object, offline, raw=options["raw"])
-        before = None if old is None else _judged(old, offline, raw=options["raw"])
-        results += checker.check(request_for(obj, asker, old=before), source=manifest.source)
+    for manifest in manifests:
+        obj = in_namespace(manifest.object, offline.default_namespace)
+        old = None if before is None else judged(before.of(obj))
+        results += checker.check(request_for(judged(obj), asker, old=old), source=manifest.source)
     return results
 
 
@@ -113,17 +115,18 @@ def _manifests(paths: Sequence[str]) -> Iterator[Manifest]:
             yield from load_manifests([path])
 
 
-def _judged(obj: Object, offline: Offline, *, raw: bool) -> Object:
-    placed = in_namespace(obj, offline.default_namespace)
-    return placed if raw else apply_defaults(placed)
+def _as_given(obj: Object) -> Object:
+    return obj
 
 
-def _old(path: str | None, operation: Operation) -> Object | None:
-    if path is None:
-        if operation is Operation.UPDATE:
-            raise UsageError("--operation UPDATE needs --old FILE, the object before the change")
-        return None
-    found = [manifest.object for manifest in load_manifests([Path(path)])]
-    if len(found) != 1:
-        raise UsageError(f"--old {path} must hold one object, it holds {len(found)}")
-    return found[0]
+def _notes(manifests: Sequence[Manifest], results: Sequence[Result]) -> Iterator[str]:
+    """Say what a reader of verdicts would miss: fields that will vanish, rules that were not judged, nothing at all."""
+    for manifest in manifests:
+        yield from (f"warning: {manifest.source}: {unknown}" for unknown in unknown_fields(manifest.object))
+    if not manifests:
+        yield "warning: nothing was checked: there is no object in what was given"
+    skipped = dict.fromkeys(
+        result.finding.policy for result in results if result.finding.verdict is Verdict.SKIP and result.finding.policy
+    )
+    if skipped:
+        yield f"warning: not judged, because the snapshot does not tell enough (see --snapshot): {', '.join(skipped)}"

@@ -11,6 +11,9 @@ from webhook.admission import Endpoint
 from webhook.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+FILE = click.Path(exists=True, dir_okay=False)
+FILE_OR_FOLDER = click.Path(exists=True)
+"""Paths that must be there: one that is not is a slip at the command line (2), not a broken policy or input (3, 4)."""
 
 
 def cluster_options(command: Command) -> Command:
@@ -32,7 +35,12 @@ def cluster_options(command: Command) -> Command:
 def policy_option(command: Command) -> Command:
     """Add where policies are."""
     return click.option(
-        "-p", "--policies", multiple=True, metavar="PATH", help="Policy files or folders; the shipped ones by default."
+        "-p",
+        "--policies",
+        multiple=True,
+        metavar="PATH",
+        type=FILE_OR_FOLDER,
+        help="Policy files or folders; the shipped ones by default.",
     )(command)
 
 

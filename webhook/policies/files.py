@@ -51,7 +51,7 @@ def read_sources(paths: Sequence[str | Path], *, limit_bytes: int) -> Sources:
             errors.append(PolicyError(str(error), path=str(path)))
     if not files and not errors:
         where = ", ".join(map(str, paths))
-        errors.append(PolicyError(f"no policy file ({', '.join(SUFFIXES)}) is there", path=where))
+        errors.append(PolicyError(f"no file ({', '.join(SUFFIXES)}) is there", path=where))
     return Sources(tuple(files), tuple(errors), _revision(files, errors))
 
 
@@ -78,7 +78,7 @@ def _found(paths: Iterable[str | Path], errors: list[PolicyError]) -> Iterator[P
         if not given.exists():
             errors.append(PolicyError("there is no such file or folder", path=str(given)))
             continue
-        for path in [given] if given.is_file() else _walk(given, 0, errors):
+        for path in _walk(given, 0, errors) if given.is_dir() else [given]:  # a pipe, as <(helm template …), is no file
             real = os.path.realpath(path)
             if real not in seen:
                 seen.add(real)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import yaml
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from webhook.errors import GangwardenError
 from webhook.model.objects import Kind, Object, metadata_of
@@ -27,69 +28,91 @@ _COLOURS = {
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return a console that never wraps: output is grepped and piped as often as it is read."""
-    return Console(stderr=stderr, soft_wrap=True, highlight=False)
+    """Return a console that never wraps and takes text as it is: output is grepped and piped as often as it is read."""
+    return Console(stderr=stderr, soft_wrap=True, highlight=False, emoji=False)
 
 
 def print_results(console: Console, results: Sequence[Result]) -> None:
     """Print one line per finding, grouped by manifest, and a closing count."""
-    _print_findings(console, results)
+    _print_manifests(console, results)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in summary(results).items() if count)
     console.print(f"\n{counts or 'nothing to check'}")
 
 
-def _print_findings(console: Console, results: Sequence[Result]) -> None:
-    for source, found in groupby(results, key=lambda result: result.source):
-        group = list(found)
-        console.print(f"[bold]{escape(_title(group[0].object))}[/bold]  [dim]{escape(source)}[/dim]")
-        for result in group:
-            _print_finding(console, result)
-
-
 def print_review(console: Console, results: Sequence[Result]) -> None:
     """Print the findings of one manifest together with the patch and the objects that would be created."""
-    _print_findings(console, results)
+    _print_manifests(console, results)
     for result in results:
         for operation in result.patch or ():
             value = f" {json.dumps(operation['value'], ensure_ascii=False)}" if "value" in operation else ""
-            console.print(f"    [blue]patch[/blue]  {operation['op']} {escape(operation['path'])}{escape(value)}")
+            console.print(f"    [blue]patch[/blue]  {operation['op']} {_plain(operation['path'])}{_plain(value)}")
         for created in result.creates or ():
-            console.print(f"    [blue]creates[/blue] {escape(_title(created))}")
-            console.print(escape(_indent(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
+            console.print(f"    [blue]creates[/blue] {_plain(_title(created))}")
+            console.print(_plain(_indent(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
 
 
 def print_overview(console: Console, reviews: Sequence[Sequence[Result]]) -> None:
-    """Print a table of manifests: what was said, which group each gets, and which policy had something to say."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("Manifest", "Verdict", "Group"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("Said by", overflow="fold")
-    for results in reviews:
-        first = results[0]
-        gangs = [_gang(created) for created in first.creates or () if created["kind"] == "PodGroup"]
-        why = ", ".join(result.finding.policy or result.finding.message for result in results if result.finding.message)
-        verdict, colour = first.finding.verdict, _COLOURS[first.finding.verdict]
-        table.add_row(
-            escape(_title(first.object)), f"[{colour}]{verdict.value}[/{colour}]", escape(", ".join(gangs)), escape(why)
-        )
+    """Print a table of manifests: what was said, which group each gets, and which policy had something to say.
+
+    Columns are as wide as they must be: a verdict that is cut off at the edge of a log is none.
+    """
+    heading = ("Manifest", "Verdict", "Group", "Said by")
+    rows = [_overview_row(results) for results in reviews]
+    widths = [max(cell_len(row[column]) for row in (heading, *rows)) for column in range(len(heading))]
     console.print()
-    console.print(table, soft_wrap=False)
+    console.print(_line(heading, widths, ("bold",) * len(heading)))
+    for row, results in zip(rows, reviews, strict=True):
+        console.print(_line(row, widths, ("", _COLOURS[results[0].finding.verdict], "", "")))
+
+
+def print_notes(console: Console, notes: Iterable[str]) -> None:
+    """Print what should be known beside the results, one line each: ``warning: …`` or ``note: …``."""
+    for note in notes:
+        word, _, rest = note.partition(":")
+        console.print(f"[yellow]{_plain(word)}:[/yellow]{_plain(rest)}")
 
 
 def print_error(console: Console, error: GangwardenError) -> None:
     """Print what is wrong and what to do next."""
-    console.print(f"[bold red]error:[/bold red] {escape(str(error))}")
+    console.print(f"[bold red]error:[/bold red] {_plain(str(error))}")
     advice = error.advice()
     if advice:
-        console.print(escape(advice))
+        console.print(_plain(advice))
+
+
+def _print_manifests(console: Console, results: Sequence[Result]) -> None:
+    for source, found in groupby(results, key=lambda result: result.source):
+        group = list(found)
+        console.print(f"[bold]{_plain(_title(group[0].object))}[/bold]  [dim]{_plain(source)}[/dim]")
+        for result in group:
+            _print_finding(console, result)
 
 
 def _print_finding(console: Console, result: Result) -> None:
-    finding, colour = result.finding, _COLOURS[result.finding.verdict]
+    finding = result.finding
+    verdict = Text.assemble("  ", (finding.verdict.value, _COLOURS[finding.verdict]), " " * (7 - len(finding.verdict.value)))
     where = " ".join(part for part in (finding.policy, finding.rule and f"({finding.rule})") if part)
-    console.print(f"  [{colour}]{finding.verdict.value:<6}[/{colour}] {escape(where)}".rstrip())
-    if finding.message:
-        console.print(f"         {escape(finding.message)}")
+    first, *others = [text for text in (where, finding.message) if text] or [""]
+    verdict.append(_printable(first)).rstrip()
+    console.print(verdict)
+    for text in others:
+        console.print(_plain(_indent(text, 9)))
+
+
+def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
+    first = results[0]
+    gangs = [_gang(created) for created in first.creates or () if created["kind"] == "PodGroup"]
+    said_by = dict.fromkeys(result.finding.policy or result.finding.message for result in results if result.finding.message)
+    cells = (_title(first.object), first.finding.verdict.value, ", ".join(gangs), ", ".join(said_by))
+    return tuple(map(_printable, cells))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[str]) -> Text:
+    line = Text()
+    for cell, width, style in zip(cells, widths, styles, strict=True):
+        line.append(cell, style).append(" " * (width - cell_len(cell) + 2))
+    line.rstrip()
+    return line
 
 
 def _gang(pod_group: Object) -> str:
@@ -105,3 +128,13 @@ def _title(obj: Object) -> str:
 
 def _indent(text: str, width: int) -> str:
     return "\n".join(" " * width + line for line in text.rstrip().splitlines())
+
+
+def _plain(text: str) -> str:
+    """Return text that rich takes for nothing but text."""
+    return escape(_printable(text))
+
+
+def _printable(text: str) -> str:
+    """Return text without what would act on a terminal or cannot be encoded: names and messages come from strangers."""
+    return "".join(char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode() for char in text)
