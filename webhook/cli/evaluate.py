@@ -5,25 +5,56 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from types import MappingProxyType, NoneType
 from typing import Any
 
 import click
 
-from webhook.cel import Budget, CompileError, Declarations, EvaluationError, compile_expression, decode_tagged, encode_tagged
+from webhook.cel import (
+    Budget,
+    CompileError,
+    Declarations,
+    EvaluationError,
+    compile_expression,
+    decode_tagged,
+    encode_tagged,
+    types,
+)
 from webhook.errors import InputError, UsageError
 from webhook.model.objects import Object
 from webhook.settings import EvaluationSettings
 
 STANDARD_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
 """What the API server's environment always declares; left out, they are null."""
+_TYPES: Mapping[str, types.Type] = MappingProxyType(
+    {
+        "int": types.INT,
+        "uint": types.UINT,
+        "double": types.DOUBLE,
+        "string": types.STRING,
+        "bool": types.BOOL,
+        "bytes": types.BYTES,
+        "timestamp": types.TIMESTAMP,
+        "duration": types.DURATION,
+        "list": types.list_of(types.DYN),
+        "map": types.map_of(types.DYN, types.DYN),
+        "dyn": types.DYN,
+    }
+)
+"""What ``types`` may say of a variable; those it does not name are dyn."""
+_FORMS: Mapping[str, tuple[type, ...]] = MappingProxyType({"expr": (str,), "vars": (dict, NoneType), "types": (dict, NoneType)})
+_WORDS: Mapping[type, str] = MappingProxyType({str: "a string", dict: "an object"})
+_CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
+    {"mode": (None, "dyn"), "env": (None, "stored", "new"), "nocheck": (None, False)}
+)
 
 
 @click.command("eval")
 @click.argument("expression", required=False)
 @click.option("--jsonl", is_flag=True, help="Read one JSON request a line from standard input, answer one a line.")
-@click.option("--vars", "variables", metavar="JSON", default="{}", help="Variables by name.")
+@click.option("--vars", "variables", metavar="JSON", default="{}", help="Variables by name, as one JSON object.")
 def eval_command(expression: str | None, variables: str, *, jsonl: bool) -> None:
-    """Evaluate a CEL expression as the API server would."""
+    """Evaluate a CEL expression as the API server would. An error exits with 3 when compiling, with 1 when evaluating."""
     if jsonl == (expression is not None):
         raise UsageError("give either an expression or --jsonl")
     if jsonl:
@@ -31,10 +62,12 @@ def eval_command(expression: str | None, variables: str, *, jsonl: bool) -> None
             if line.strip():
                 click.echo(json.dumps(answer(_request(line, number)), ensure_ascii=False))
         return
-    reply = answer({"expr": expression, "vars": _json(variables, "--vars")})
+    reply = answer({"expr": expression, "vars": _given(variables)})
     if reply["ok"]:
         click.echo(json.dumps(reply["result"], indent=2, ensure_ascii=False))
         return
+    if reply["stage"] in {"request", "vars"}:
+        raise UsageError(f"--vars: {reply['error']}")
     click.echo(f"error ({reply['stage']}): {reply['error']}", err=True)
     sys.exit(3 if reply["stage"] == "compile" else 1)
 
@@ -42,44 +75,68 @@ def eval_command(expression: str | None, variables: str, *, jsonl: bool) -> None
 def answer(request: Object) -> Object:
     """Return the reply to one request: ``{id, ok, result}`` or ``{id, ok, stage, error}``."""
     known: Object = {"id": request["id"]} if "id" in request else {}
-    refusal = _unsupported(request)
-    if refusal:
-        return {**known, "ok": False, "stage": "request", "error": refusal}
-    given: Mapping[str, Any] = request.get("vars") or {}
-    values = {name: decode_tagged(value) for name, value in given.items()}
-    names = frozenset((*STANDARD_VARIABLES, *values, *(request.get("types") or {})))
     try:
-        program = compile_expression(str(request.get("expr", "")), Declarations(variables=names))
-    except CompileError as error:
-        return {**known, "ok": False, "stage": "compile", "error": str(error)}
+        return {**known, "ok": True, "result": _result(request)}
+    except _RefusedError as refusal:
+        return {**known, "ok": False, "stage": refusal.stage, "error": str(refusal)}
+
+
+class _RefusedError(Exception):
+    """There is no result."""
+
+    def __init__(self, stage: str, error: object) -> None:
+        super().__init__(str(error))
+        self.stage = stage
+
+
+def _result(request: Object) -> Any:
+    _check_form(request)
+    values = _values(request.get("vars") or {})
+    typed = {name: _TYPES.get(str(word), types.DYN) for name, word in (request.get("types") or {}).items()}
+    declarations = Declarations(
+        variables=frozenset((*STANDARD_VARIABLES, *values)),
+        types=typed,
+        patch_types=True,
+        new_expressions=request.get("env") == "new",
+    )
     try:
+        program = compile_expression(request["expr"], declarations)
         budget = Budget(EvaluationSettings().steps_per_expression)
-        result = program.evaluate({**dict.fromkeys(STANDARD_VARIABLES), **values}, budget)
-        return {**known, "ok": True, "result": encode_tagged(result)}
+        return encode_tagged(program.evaluate({**dict.fromkeys(STANDARD_VARIABLES), **values}, budget))
+    except CompileError as error:
+        raise _RefusedError("compile", error) from error
     except EvaluationError as error:
-        return {**known, "ok": False, "stage": "eval", "error": str(error)}
+        raise _RefusedError("eval", error) from error
 
 
-def _unsupported(request: Object) -> str:
-    if not isinstance(request.get("expr"), str):
-        return "expr must be a string"
-    mode = request.get("mode", "dyn")
-    if mode != "dyn":
-        return f"mode {mode!r} is not supported by this version; use dyn"
-    if not isinstance(request.get("vars") or {}, dict):
-        return "vars must be an object"
-    return ""
+def _check_form(request: Object) -> None:
+    for name, forms in _FORMS.items():
+        if not isinstance(request.get(name), forms):
+            raise _RefusedError("request", f"{name} must be {_WORDS[forms[0]]}")
+    for name, choices in _CHOICES.items():
+        if request.get(name) not in choices:
+            raise _RefusedError("request", f"{name} {json.dumps(request[name])} is not supported by this version")
+
+
+def _values(given: Object) -> Object:
+    try:
+        return {name: decode_tagged(value) for name, value in given.items()}
+    except (ValueError, TypeError, LookupError, AttributeError, EvaluationError) as error:
+        raise _RefusedError("vars", f"a tagged value cannot be read: {error}") from error
 
 
 def _request(line: str, number: int) -> Object:
-    found = _json(line, f"<stdin>:{number}")
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"is not JSON: {error}", source="<stdin>", line=number) from error
     if not isinstance(found, dict):
         raise InputError("a request must be a JSON object", source="<stdin>", line=number)
     return found
 
 
-def _json(text: str, where: str) -> Any:
+def _given(variables: str) -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"is not JSON: {error}", source=where) from error
+        return json.loads(variables)
+    except ValueError as error:
+        raise UsageError(f"--vars is not JSON: {error}") from error
