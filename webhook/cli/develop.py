@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ import click
 from prometheus_client import CollectorRegistry
 from watchfiles import awatch
 
+from webhook.admission import unknown_fields
 from webhook.certs import FileStore, Material, Rotator, Tls, load_profile
 from webhook.cli.caller import Caller
 from webhook.cli.offline import load_offline
@@ -30,10 +32,11 @@ from webhook.policies import (
     bundled_policies,
     bundled_profile,
     is_source,
-    load_manifests,
     load_policies,
+    manifest_files,
+    read_manifests,
 )
-from webhook.reports import print_error, print_overview, print_review, terminal
+from webhook.reports import print_error, print_notes, print_overview, print_review, terminal
 from webhook.server import Metrics, build_app, configure_logging, serve, stop_on_signals
 from webhook.settings import Settings
 
@@ -53,7 +56,7 @@ def dev_command(folder: Path, policies: tuple[str, ...], snapshot: tuple[str, ..
     Certificates are made for this run, and only 127.0.0.1 is listened on.
     """
     configure_logging(json=False, level=logging.WARNING)  # what is decided is printed, not logged
-    asyncio.run(Development(folder, policies, snapshot).run(once=once))
+    sys.exit(asyncio.run(Development(folder, policies, snapshot).run(once=once)))
 
 
 class Development:
@@ -66,6 +69,7 @@ class Development:
         self._snapshot_paths = snapshot or ([str(cluster)] if cluster.is_dir() else [])
         self._console = terminal()
         self._said: dict[str, str] = {}
+        self._broken: dict[str, str] = {}
         self._store = PolicyStore(load_policies(self._policy_paths))
         self._offline = load_offline(self._snapshot_paths, self._store.current)
         self._reload = asyncio.Event()
@@ -73,8 +77,8 @@ class Development:
         local = replace(defaults.serving, host="127.0.0.1", port=0, drain_seconds=0.0, shutdown_seconds=1)
         self._settings = replace(defaults, serving=local)
 
-    async def run(self, *, once: bool) -> None:
-        """Serve, admit everything, and unless ``once`` go on until Ctrl-C."""
+    async def run(self, *, once: bool) -> int:
+        """Serve, admit everything, and unless ``once`` go on until Ctrl-C. Returns the exit code of the first pass."""
         material = await self._certificates()
         stop, port = asyncio.Event(), asyncio.get_running_loop().create_future()
         app = build_app(
@@ -95,36 +99,55 @@ class Development:
             tasks.create_task(serve(app, Tls(material).context, self._settings.serving, stop=stop, started=port.set_result))
             try:
                 caller = Caller(port=await port, authority=material.ca)
-                await self._admit_all(caller, overview=True)
+                code = await self._admit_all(caller, overview=True)
                 if not once:
+                    code = 0
                     stop_on_signals(stop)
                     await self._follow(caller, stop)
             finally:
                 stop.set()
+        return code
 
     async def _certificates(self) -> Material:
         profile = load_profile(bundled_profile(), self._settings.certificates)
         with tempfile.TemporaryDirectory(prefix="gangwarden-dev-") as folder:
             return await Rotator(FileStore(Path(folder)), profile=profile, clock=lambda: datetime.now(UTC)).renew()
 
-    async def _admit_all(self, caller: Caller, *, overview: bool = False) -> None:
-        """Admit every manifest, and print those of which something else is said than before."""
+    async def _admit_all(self, caller: Caller, *, overview: bool = False) -> int:
+        """Admit every manifest, and print those of which something else is said than before.
+
+        A file that cannot be read is told and passed over; returns the exit code of the first such error, else 0.
+        """
         everything: list[tuple[Result, ...]] = []
-        try:
-            for manifest in load_manifests(self._manifest_paths()):
-                results = await caller.admit(manifest, self._store.current, self._offline)
-                everything.append(results)
-                self._print_news(manifest, results)
-        except GangwardenError as error:
-            print_error(self._console, error)
+        files, unread = manifest_files(self._manifest_paths())
+        broken: list[tuple[str, GangwardenError]] = [(error.source, error) for error in unread]
+        for file in files:
+            try:
+                for manifest in read_manifests(file):
+                    results = await caller.admit(manifest, self._store.current, self._offline)
+                    everything.append(results)
+                    self._print_news(manifest, results)
+            except GangwardenError as error:
+                broken.append((file.path, error))
+        self._print_errors(broken)
         if overview:
             print_overview(self._console, everything)
+        return broken[0][1].exit_code if broken else 0
+
+    def _print_errors(self, broken: Sequence[tuple[str, GangwardenError]]) -> None:
+        """Print the errors that are new; what a file said before counts no longer, so that mending it is answered."""
+        for path, error in broken:
+            if self._broken.get(path) != str(error):
+                print_error(self._console, error)
+            self._said = {source: said for source, said in self._said.items() if not source.startswith(f"{path}#")}
+        self._broken = {path: str(error) for path, error in broken}
 
     def _print_news(self, manifest: Manifest, results: tuple[Result, ...]) -> None:
         said = _TOKEN.sub("", repr([result.as_json() for result in results]))
         if self._said.get(manifest.source) != said:
             self._said[manifest.source] = said
             print_review(self._console, results)
+            print_notes(self._console, (f"warning: {unknown}" for unknown in unknown_fields(manifest.object)))
 
     async def _follow(self, caller: Caller, stop: asyncio.Event) -> None:
         """Admit again whenever a policy or a manifest was saved."""
@@ -144,11 +167,15 @@ class Development:
 
     async def _wake_on_edits(self, stop: asyncio.Event) -> None:
         async for _ in awatch(self._folder, stop_event=stop):
-            try:
-                self._offline = load_offline(self._snapshot_paths, self._store.current)
-            except GangwardenError as error:
-                print_error(self._console, error)
-            self._reload.set()
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Read the snapshot again, which may be what was saved, and admit everything anew."""
+        try:
+            self._offline = load_offline(self._snapshot_paths, self._store.current)
+        except GangwardenError as error:
+            print_error(self._console, error)
+        self._reload.set()
 
     def _told(self, swap: Swap) -> None:
         if isinstance(swap, Kept):
@@ -156,8 +183,7 @@ class Development:
             self._console.print(swap.because, markup=False)
             return
         self._console.print(f"[dim]policies reloaded: {swap.policies} in force, revision {swap.revision}[/dim]")
-        self._offline = load_offline(self._snapshot_paths, self._store.current)
-        self._reload.set()
+        self._look_again()
 
     def _manifest_paths(self) -> list[Path]:
         """Return what stands in the folder beside snapshot and policies; a policy repository in it is left alone."""

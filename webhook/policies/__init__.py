@@ -8,7 +8,7 @@ from webhook.policies.bundled import bundled_policies, bundled_profile
 from webhook.policies.cases import load_cases
 from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
-from webhook.policies.manifests import Manifest, load_manifests, read_manifests
+from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
 from webhook.policies.watch import PolicyWatcher
@@ -30,6 +30,7 @@ __all__ = [
     "load_cases",
     "load_manifests",
     "load_policies",
+    "manifest_files",
     "read_documents",
     "read_manifests",
 ]

@@ -28,11 +28,17 @@ class Manifest:
 
 def load_manifests(paths: Sequence[str | Path]) -> Iterator[Manifest]:
     """Yield the objects below files and folders; raises InputError at the first that is none."""
-    sources = read_sources(paths, limit_bytes=LIMIT_BYTES)
-    for error in sources.errors:
-        raise InputError(str(error.args[0]), source=error.path)
-    for file in sources.files:
+    files, errors = manifest_files(paths)
+    for error in errors:
+        raise error
+    for file in files:
         yield from read_manifests(file)
+
+
+def manifest_files(paths: Sequence[str | Path]) -> tuple[tuple[SourceFile, ...], tuple[InputError, ...]]:
+    """Read the files below files and folders; returns them and what could not be read."""
+    sources = read_sources(paths, limit_bytes=LIMIT_BYTES)
+    return sources.files, tuple(InputError(str(error.args[0]), source=error.path) for error in sources.errors)
 
 
 def read_manifests(file: SourceFile) -> Iterator[Manifest]:
