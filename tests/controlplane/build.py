@@ -48,7 +48,9 @@ class Program:
     name: str
     package: str
     version: str = ""
-    """Empty: built in our tools module, where ``go.mod`` says the version."""
+    """Empty: built in a module of ours, where ``go.mod`` says the version."""
+    module: Path = HERE
+    """The module of ours that it is built in."""
 
 
 def kubernetes_version() -> str:
@@ -72,6 +74,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", "v0.7.0"),
     Program("helm", "helm.sh/helm/v4/cmd/helm", "v4.3.1"),
     Program("apidefaults", "./defaults"),
+    Program("celoracle", "./", module=HERE.parent / "oracle"),
 )
 
 
@@ -145,9 +148,9 @@ def _go_from_wheel(say: Say) -> Path:
 def _key(program: Program) -> str:
     parts = [program.name, program.package, program.version, _ldflags(program)]
     if not program.version:
-        parts += [GO_MOD.read_text(), (HERE / "go.sum").read_text()]
+        parts += [(program.module / name).read_text() for name in ("go.mod", "go.sum")]
     if program.package.startswith("./"):
-        parts += [path.read_text() for path in sorted((HERE / program.package).glob("*.go"))]
+        parts += [path.read_text() for path in sorted((program.module / program.package).glob("*.go"))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -186,21 +189,20 @@ def _build(program: Program, go: Path, bin_dir: Path, label: str, say: Say) -> N
             command = [str(go), "install", *flags, f"{program.package}@{program.version}"]
         else:
             command = [str(go), "build", "-mod=readonly", "-o", f"{scratch}/{program.name}", *flags, program.package]
-        _run(command, env, label, say)
+        _run(command, env, label, say, folder=program.module)
         stamp.unlink(missing_ok=True)
         (Path(scratch) / program.name).rename(bin_dir / program.name)
     stamp.write_text(_key(program))
 
 
-def _run(command: Sequence[str], env: Mapping[str, str], label: str, say: Say) -> None:
+def _run(command: Sequence[str], env: Mapping[str, str], label: str, say: Say, *, folder: Path = HERE) -> None:
     """Run one long command, say how long it takes, and take its whole process group along when interrupted."""
     say(f"{label}: started")
     begun = time.monotonic()
     full = {name: value for name, value in (os.environ | env).items() if name != "GOROOT"}  # it may belong to another Go
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(
-            command, cwd=HERE, env=full, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        silent = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, cwd=folder, env=full, start_new_session=True, **silent)
         done = threading.Event()
         beat = threading.Thread(target=_heartbeat, args=(done, begun, label, say), daemon=True)
         beat.start()
