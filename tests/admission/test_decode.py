@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import job, review
 from webhook.admission.decode import decode_review
+from webhook.admission.diff import diff
 from webhook.errors import ReviewError
 from webhook.model.objects import Kind
 from webhook.model.requests import Operation
@@ -40,7 +41,11 @@ def test_a_review_is_read_field_by_field():
             review(job().build(), kind=[1]), "request.kind must be an object, not a list", id="a kind of the wrong shape"
         ),
         pytest.param(review(job().build(), userInfo={"groups": [1]}), "groups must be a list of strings", id="odd groups"),
-        pytest.param(review(job().build() | {"spec": nested(2000)}), "nested more than", id="a bottomless object"),
+        pytest.param(review(job().build() | {"spec": nested(2000)}), "object is nested more than 256", id="a bottomless object"),
+        pytest.param(review(job().build() | {"spec": nested(255)}), "object is nested more than 256", id="a level too deep"),
+        pytest.param(
+            review(job().build(), userInfo={"extra": nested(300)}), "userInfo is nested more than", id="a bottomless user"
+        ),
     ],
 )
 def test_a_broken_review_is_refused_in_words(body, complaint):
@@ -52,3 +57,8 @@ def test_deleting_needs_only_the_old_object():
     request = decode_review(review(None, operation="DELETE", old=job().build()))
     assert request.object is None
     assert request.old_object is not None
+
+
+def test_an_object_of_256_levels_is_read_and_can_be_compared():
+    request = decode_review(review(job().build() | {"spec": nested(254)}))
+    assert diff(request.object, job().build() | {"spec": nested(253)})
