@@ -74,7 +74,7 @@ async def load_credentials(kubeconfig: str | None, context: str | None) -> Crede
         )
     except (config.ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError) as error:
         # TypeError, KeyError and AttributeError are what the loader's own code raises on a kubeconfig of the wrong shape.
-        raise ClusterError(f"no usable credentials in {_place(kubeconfig)}: {error}", verb="connect") from error
+        raise ClusterError(f"no usable credentials in {_place(kubeconfig)}: {_told(error)}", verb="connect") from error
     user = loader._user.value if loader._user else {}  # noqa: SLF001 - as the library's own refresh_token does
     if "exec" in user and not (configuration.api_key or configuration.cert_file):
         command = user["exec"].get("command")
@@ -102,6 +102,13 @@ def _kubeconfig_paths(kubeconfig: str | None) -> tuple[str, ...]:
     if kubeconfig is not None and not found:
         raise UsageError(f"there is no kubeconfig at {kubeconfig}")
     return found
+
+
+def _told(error: Exception) -> str:
+    """Say what is wrong in one line; what the loader stumbled over tells a reader nothing."""
+    if isinstance(error, TypeError | KeyError | AttributeError):
+        return "it does not have the form of a kubeconfig"
+    return " ".join(str(error).split())
 
 
 def _place(kubeconfig: str | None) -> str:
