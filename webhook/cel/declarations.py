@@ -25,6 +25,8 @@ class Declarations:
     """Whether ``Object{…}`` and ``JSONPatch{…}`` may be written, as in a MutatingAdmissionPolicy."""
     new_expressions: bool = False
     """Whether only functions count that every supported release has, as for expressions that are not stored yet."""
+    checked: bool = True
+    """False for expressions of conformance suites that are parsed only. Never false for a policy: see ``uncheck``."""
 
     def type_of(self, name: str) -> Type | None:
         """Return the type of a root variable, None for an undeclared one."""

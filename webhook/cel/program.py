@@ -22,6 +22,7 @@ from webhook.cel.parse import KubernetesParser, shared_parser
 from webhook.cel.plan import Planner
 from webhook.cel.syntax import Node
 from webhook.cel.types import Type
+from webhook.cel.uncheck import Resolver
 from webhook.cel.validate import validate
 
 DEFAULT_STEPS = 1_000_000
@@ -97,9 +98,11 @@ def compile_expression(text: str, declarations: Declarations) -> Program:
     environment = shared_environment()
     try:
         node = cast("Node", environment.compile(text))  # celpy annotates trees; our parser builds our own
-        checker = Checker(declarations, MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS)
+        functions = MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS
+        checker = Checker(declarations, functions) if declarations.checked else Resolver(declarations, functions)
         checker.check_all(node)
-        validate(node, checker)
+        if declarations.checked:
+            validate(node, checker)
         return Program(environment, node, text=text, checker=checker)
     except RecursionError:
         raise CompileError("expression is nested too deeply") from None

@@ -45,7 +45,7 @@ _TYPES: Mapping[str, types.Type] = MappingProxyType(
 _FORMS: Mapping[str, tuple[type, ...]] = MappingProxyType({"expr": (str,), "vars": (dict, NoneType), "types": (dict, NoneType)})
 _WORDS: Mapping[type, str] = MappingProxyType({str: "a string", dict: "an object"})
 _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
-    {"mode": (None, "dyn"), "env": (None, "stored", "new"), "nocheck": (None, False)}
+    {"mode": (None, "dyn"), "env": (None, "stored", "new"), "nocheck": (None, False, True)}
 )
 
 
@@ -98,6 +98,7 @@ def _result(request: Object) -> Any:
         types=typed,
         patch_types=True,
         new_expressions=request.get("env") == "new",
+        checked=not request.get("nocheck"),
     )
     try:
         program = compile_expression(request["expr"], declarations)
