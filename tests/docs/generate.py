@@ -1,0 +1,163 @@
+"""Writes the parts of the documentation that the code knows better; run as ``python -m tests.docs.generate``.
+
+A part stands between ``<!-- generated: NAME -->`` and ``<!-- end -->``; a test fails when it is not what the code says.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import click
+import yaml
+from prometheus_client import CollectorRegistry
+
+from tests.docs.pages import PAGES, ROOT
+from webhook.cel import library
+from webhook.cel.declare import Overload
+from webhook.cel.macros import MACROS
+from webhook.cli import main as command_line
+from webhook.server.metrics import Metrics
+
+WIDTH = 100
+_PART = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def help_of(*names: str) -> str:
+    """Return the help of a command as it is printed on a terminal of a fixed width."""
+    command: click.Command = command_line
+    context = click.Context(command, info_name="gangwarden", terminal_width=WIDTH, **command_line.context_settings)
+    for name in names:
+        assert isinstance(command, click.Group)
+        found = command.get_command(context, name)
+        assert found, f"no such command: {' '.join(names)}"
+        command, context = found, click.Context(found, info_name=name, parent=context)
+    return command.get_help(context)
+
+
+def commands(*path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the path of every command, groups before what they hold."""
+    group: click.Command = command_line
+    context = click.Context(command_line, info_name="gangwarden")
+    for name in path:
+        assert isinstance(group, click.Group)
+        group = group.get_command(context, name) or group
+    if path:
+        yield path
+    if isinstance(group, click.Group):
+        for name in group.list_commands(context):
+            yield from commands(*path, name)
+
+
+def _help() -> str:
+    return f"```text\n{help_of()}\n```\n"
+
+
+def _commands() -> str:
+    return "\n".join(f"## gangwarden {' '.join(path)}\n\n```text\n{help_of(*path)}\n```\n" for path in commands())
+
+
+def _policies() -> str:
+    rows = ["| policy | in a sentence | asked | action |", "| --- | --- | --- | --- |"]
+    for path in sorted((ROOT / "policies").glob("*/*/policy.yaml")):
+        folder = path.parent.relative_to(ROOT).as_posix()
+        _, _, sentence = (path.parent / "README.md").read_text().partition("\n")[0].partition(": ")
+        documents = list(yaml.safe_load_all(path.read_text()))
+        rows.append(f"| [{folder.removeprefix('policies/')}]({folder}/) | {sentence} | {_asked(documents[0])} | {_action(documents)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _asked(policy: dict) -> str:
+    is_native = (policy["metadata"].get("labels") or {}).get("gangwarden.dev/install") == "native"
+    return "in the API server" if is_native else "in Gangwarden"
+
+
+def _action(documents: list[dict]) -> str:
+    if documents[0]["kind"] == "WorkloadPolicy":
+        return "groups"
+    return ", ".join(action for doc in documents for action in doc.get("spec", {}).get("validationActions", ()))
+
+
+def _metrics() -> str:
+    rows = ["| metric | type | labels | meaning |", "| --- | --- | --- | --- |"]
+    registry = CollectorRegistry()
+    Metrics(registry)
+    for collector in dict.fromkeys(registry._names_to_collectors.values()):
+        name = collector._name + ("_total" if collector._type == "counter" else "")
+        labels = ", ".join(f"`{label}`" for label in collector._labelnames)
+        rows.append(f"| `{name}` | {collector._type} | {labels} | {collector._documentation} |")
+    return "\n".join(rows) + "\n"
+
+
+def _cel_functions() -> str:
+    rows = ["| library | functions and methods |", "| --- | --- |"]
+    for module in (*library._MODULES, library.jsonpatch):
+        names = dict.fromkeys(_written(overload) for overload in module.OVERLOADS)
+        sentence = (module.__doc__ or "").partition("\n")[0].partition("``")[0].partition(" (")[0].rstrip(" .:,")
+        rows.append(f"| {sentence} | {', '.join(f'`{name}`' for name in names if name)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _written(overload: Overload) -> str:
+    """Return a function as an author writes it; empty for operators and what macros call."""
+    if not re.fullmatch(r"[\w.]+", overload.function) or overload.function.startswith("_"):
+        return ""
+    return f"{'.' if overload.is_method else ''}{overload.function}()"
+
+
+def _cel_macros() -> str:
+    forms: dict[str, list[int]] = {}
+    for name, arguments in MACROS:
+        forms.setdefault(name, []).append(arguments)
+    return "".join(f"- `.{name}()` with {' or '.join(map(str, counts))} arguments\n" for name, counts in forms.items()) + "- `has()`\n"
+
+
+def _limits() -> str:
+    rows = ["| topic | setting | value | why |", "| --- | --- | --- | --- |"]
+    tree = ast.parse((ROOT / "webhook/settings.py").read_text())
+    for topic in (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name != "Settings"):
+        for field, sentence in zip(topic.body, topic.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(sentence, ast.Expr) and field.value:
+                why = " ".join(ast.literal_eval(sentence.value).split())
+                name = topic.name.removesuffix("Settings").lower()
+                rows.append(f"| {name} | `{ast.unparse(field.target)}` | `{ast.unparse(field.value)}` | {why} |")
+    return "\n".join(rows) + "\n"
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "help": _help,
+    "commands": _commands,
+    "policies": _policies,
+    "metrics": _metrics,
+    "cel-functions": _cel_functions,
+    "cel-macros": _cel_macros,
+    "limits": _limits,
+}
+
+
+def renewed(text: str) -> str:
+    """Return a page with its generated parts as the code has them now."""
+    return _PART.sub(lambda found: f"{found[1]}{PARTS[found['name']]()}", text)
+
+
+def main() -> int:
+    """Rewrite every page that has generated parts."""
+    for page in PAGES:
+        write(page)
+    return 0
+
+
+def write(page: Path) -> None:
+    """Rewrite one page if it is out of date."""
+    before = page.read_text(encoding="utf-8")
+    after = renewed(before)
+    if after != before:
+        page.write_text(after, encoding="utf-8")
+        print(page.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
