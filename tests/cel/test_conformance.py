@@ -6,14 +6,12 @@ when evaluating.
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cel.suites import read, tally
 from webhook.cel import (
     Budget,
     CompileError,
@@ -40,11 +38,6 @@ TYPES = {
 }
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
 def ask(case: dict[str, Any]) -> tuple[str, Any]:
     """Return the stage that was reached, and the value or the error."""
     variables = {name: decode_tagged(value) for name, value in (case.get("vars") or {}).items()}
@@ -60,50 +53,18 @@ def ask(case: dict[str, Any]) -> tuple[str, Any]:
         return "eval", str(error)
 
 
-def canonical(value: Any, *, unordered: bool) -> str:
-    if unordered and isinstance(value, list):
-        value = sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
-    return json.dumps(value, sort_keys=True)
-
-
-def judge(case: dict[str, Any]) -> str:
-    """Name how our answer stands to the API server's."""
-    stage, answer = ask(case)
-    expected = case["expect"]
-    if not expected["ok"]:
-        theirs = "eval" if expected["stage"] == "eval" else "compile"
-        return (
-            "right"
-            if stage == theirs
-            else f"value instead of {theirs} error"
-            if stage == "value"
-            else f"{stage} instead of {theirs} error"
-        )
-    if stage != "value":
-        return "refused" if stage == "compile" else f"error instead of value: {answer}"
-    unordered = bool(case.get("unordered"))
-    return (
-        "right" if canonical(answer, unordered=unordered) == canonical(expected["result"], unordered=unordered) else "wrong value"
-    )
-
-
-def tally(cases: Iterator[dict[str, Any]]) -> tuple[Counter[str], str]:
-    verdicts = [(judge(case), case["id"], case["expr"]) for case in cases]
-    return Counter(verdict for verdict, _, _ in verdicts), "\n".join(map(str, (row for row in verdicts if row[0] != "right")))
-
-
 def test_the_typical_policies_are_all_right(shared_dir: Path) -> None:
-    counts, differences = tally(read(shared_dir / "corpora/cel/policies.jsonl"))
+    counts, differences = tally(read(shared_dir / "corpora/cel/policies.jsonl"), ask)
     assert counts == {"right": 45}, differences
 
 
 def test_every_feature_is_right_at_the_same_stage(shared_dir: Path) -> None:
-    counts, differences = tally(read(shared_dir / "corpora/cel/coverage.jsonl"))
+    counts, differences = tally(read(shared_dir / "corpora/cel/coverage.jsonl"), ask)
     assert counts == {"right": 267}, differences
 
 
 def test_what_the_api_server_gets_right_in_the_language_suite_we_do_too(shared_dir: Path) -> None:
-    counts, differences = tally(case for case in read(shared_dir / "corpora/cel/celspec.jsonl") if case["k8s_passes"])
+    counts, differences = tally((case for case in read(shared_dir / "corpora/cel/celspec.jsonl") if case["k8s_passes"]), ask)
     assert counts == {"right": 1410}, differences
 
 

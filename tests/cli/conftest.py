@@ -1,0 +1,43 @@
+"""The command line in-process, and files for it to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.policies.writing import yaml_of
+from webhook.cli import main
+from webhook.model.objects import Object
+
+Gangwarden = Callable[..., Result]
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def gangwarden() -> Gangwarden:
+    """Run a command line; a traceback is a failure of the test, whatever was expected."""
+
+    def run(*args: str | Path, stdin: str | bytes = "") -> Result:
+        result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Write documents, or text, to a file of the current folder and return its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(name: str, *documents: Object | str) -> str:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]
+        Path(name).write_text(text, encoding="utf-8")
+        return name
+
+    return written
