@@ -65,6 +65,10 @@ class PolicySetError(PolicyError):
         """Return one line per error."""
         return "\n".join(str(error) for error in self.errors)
 
+    def advice(self) -> str:
+        """Name the file to edit where there is but one error; otherwise each line names its own."""
+        return self.errors[0].advice() if len(self.errors) == 1 else ""
+
 
 class InputError(GangwardenError):
     """A manifest, a snapshot or another input of a command cannot be read."""

@@ -22,6 +22,7 @@ from webhook.cel import (
 )
 from webhook.errors import InputError, UsageError
 from webhook.model.objects import Object
+from webhook.reports import json_text
 from webhook.settings import EvaluationSettings
 
 STANDARD_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
@@ -60,11 +61,11 @@ def eval_command(expression: str | None, variables: str, *, jsonl: bool) -> None
     if jsonl:
         for number, line in enumerate(sys.stdin, 1):
             if line.strip():
-                click.echo(json.dumps(answer(_request(line, number)), ensure_ascii=False))
+                click.echo(json_text(answer(_request(line, number))))
         return
     reply = answer({"expr": expression, "vars": _given(variables)})
     if reply["ok"]:
-        click.echo(json.dumps(reply["result"], indent=2, ensure_ascii=False))
+        click.echo(json_text(reply["result"], indent=2))
         return
     if reply["stage"] in {"request", "vars"}:
         raise UsageError(f"--vars: {reply['error']}")
@@ -122,14 +123,14 @@ def _check_form(request: Object) -> None:
 def _values(given: Object) -> Object:
     try:
         return {name: decode_tagged(value) for name, value in given.items()}
-    except (ValueError, TypeError, LookupError, AttributeError, EvaluationError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, EvaluationError) as error:
         raise _RefusedError("vars", f"a tagged value cannot be read: {error}") from error
 
 
 def _request(line: str, number: int) -> Object:
     try:
         found = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON: {error}", source="<stdin>", line=number) from error
     if not isinstance(found, dict):
         raise InputError("a request must be a JSON object", source="<stdin>", line=number)
@@ -139,5 +140,5 @@ def _request(line: str, number: int) -> Object:
 def _given(variables: str) -> Any:
     try:
         return json.loads(variables)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--vars is not JSON: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from webhook.model.results import Result, summary
 
@@ -18,4 +19,14 @@ def results_json(results: Sequence[Result]) -> str:
         "results": [result.as_json() for result in results],
         "summary": summary(results),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json_text(document, indent=2)
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """Return JSON that can be printed: readable, and escaped only where text holds half of a surrogate pair."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
