@@ -30,7 +30,8 @@ def problems(built: ValidatingPolicy) -> list[str]:
         ("object.spec.suspend", "must evaluate to bool, not to dyn"),
         ("'yes'", "must evaluate to bool, not to string"),
         ("cluster.quotas() == []", "cluster.quotas is not supported by this version"),
-        ("authorizer.path('/healthz').check('get').allowed()", "access checks (authorizer) are not supported by this version"),
+        ("authorizer.path('/healthz').check('get')", "must evaluate to bool, not to kubernetes.authorization.Decision"),
+        ("authorizer.requestResources.check('get').allowed()", "undefined field 'requestResources'"),
     ],
 )
 def test_a_validation_is_refused(expression: str, message: str) -> None:
@@ -54,6 +55,13 @@ def test_other_parts_are_refused(parts: dict[str, Any], message: str) -> None:
 def test_a_message_expression_must_be_text() -> None:
     assert problems(policy(Validation(expression=text("true"), message_expression=text("1")))) == [
         "must evaluate to string, not to int"
+    ]
+
+
+def test_a_message_expression_may_not_ask_who_may_do_what() -> None:
+    composed = text("authorizer.path('/x').check('get').reason()")
+    assert [problem[:29] for problem in problems(policy(Validation(expression=text("true"), message_expression=composed)))] == [
+        "authorizer cannot be used her"
     ]
 
 

@@ -5,6 +5,7 @@ JSON values. The room must not know policies, requests or the cluster: it is han
 call. A function or a type that it does not have is refused when an expression is compiled, never guessed.
 """
 
+from webhook.cel.authorization import access_variables
 from webhook.cel.budget import Budget
 from webhook.cel.codec import decode_tagged, encode_tagged
 from webhook.cel.declarations import Declarations
@@ -21,6 +22,7 @@ __all__ = [
     "HostObject",
     "Program",
     "Quantity",
+    "access_variables",
     "compile_expression",
     "decode_tagged",
     "encode_tagged",

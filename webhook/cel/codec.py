@@ -11,6 +11,7 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from webhook.cel.authorization import AccessValue
 from webhook.cel.errors import EvaluationError
 from webhook.cel.show import show_double
 from webhook.cel.structs import JsonPatch, TypedObject
@@ -94,6 +95,8 @@ def _encode_special(value: Any) -> Any:
             return {"$jsonpatch": {field: encode_tagged(item) for field, item in value.fields.items()}}
         case TypedObject():
             return {"$object": value.name, "fields": {field: _encode_field(item) for field, item in value.fields.items()}}
+        case AccessValue():
+            return {"$opaque": value.cel_type.name, "str": "no such overload"}
         case Opaque():
             return {"$opaque": value.cel_type.name, "str": str(value)}
         case _:

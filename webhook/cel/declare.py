@@ -36,6 +36,11 @@ _NAMED: Mapping[str, Type] = {
     "cidr": types.CIDR,
     "semver": types.SEMVER,
     "format": types.NAMED_FORMAT,
+    "authorizer": types.AUTHORIZER,
+    "pathcheck": types.PATH_CHECK,
+    "groupcheck": types.GROUP_CHECK,
+    "resourcecheck": types.RESOURCE_CHECK,
+    "decision": types.DECISION,
 }
 
 CLASSES: Mapping[Type, type] = {
@@ -112,7 +117,7 @@ def guard_of(type_: Type) -> Guard:
         return lambda value: type(value) is list and (not value or inner(value[0]))
     if type_.kind is Kind.MAP:
         return lambda value: isinstance(value, Mapping)
-    if type_.kind in (Kind.OPAQUE, Kind.TYPE):
+    if type_.kind in (Kind.OPAQUE, Kind.TYPE, Kind.STRUCT):
         name = type_.name
         return lambda value: getattr(getattr(value, "cel_type", None), "name", None) == name
     return lambda _: True

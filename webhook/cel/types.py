@@ -65,6 +65,11 @@ IP = Type(Kind.OPAQUE, "net.IP")
 CIDR = Type(Kind.OPAQUE, "net.CIDR")
 SEMVER = Type(Kind.OPAQUE, "kubernetes.Semver")
 NAMED_FORMAT = Type(Kind.OPAQUE, "kubernetes.NamedFormat")
+AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION = (
+    Type(Kind.STRUCT, f"kubernetes.authorization.{name}", fields={})
+    for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+)
+"""Objects without fields: nothing but methods applies to them."""
 STRUCT_NAMES = frozenset({"google.protobuf.Timestamp", "google.protobuf.Duration"})
 
 

@@ -15,7 +15,7 @@ from webhook.cel import CompileError, Declarations, Program, compile_expression
 from webhook.cel.types import DYN, Type
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.policies import Expression, Head, NamedExpression, ValidatingPolicy, Validation
-from webhook.rules.declare import ADMISSION_ROOTS, IS_BOOL, IS_TEXT, IS_TEXT_OR_NULL, declare, with_variables
+from webhook.rules.declare import ADMISSION_ROOTS, IS_BOOL, IS_TEXT, IS_TEXT_OR_NULL, declare, with_variables, without_access
 
 _LATER_METHODS = frozenset(
     {
@@ -24,7 +24,7 @@ _LATER_METHODS = frozenset(
     }
 )  # fmt: skip
 _WHY_NOT = {
-    "authorizer": "access checks (authorizer) are not supported by this version; the API server's own policies can use them",
+    "authorizer": "authorizer cannot be used here: a message is composed, and a WorkloadPolicy evaluated again, without it",
     "request": "a WorkloadPolicy may not read request: the controller evaluates it again when no request is at hand",
     "oldObject": "a WorkloadPolicy may not read oldObject: the controller evaluates it again when no request is at hand",
     "params": "params is known only to a policy with spec.paramKind",
@@ -157,7 +157,7 @@ def _named(
 def _validation(source: Validation, declarations: Declarations, errors: list[PolicyError]) -> CompiledValidation | None:
     program = _collect(source.expression, declarations, IS_BOOL, errors)
     composed = source.message_expression
-    message = _collect(composed, declarations, IS_TEXT, errors) if composed else None
+    message = _collect(composed, without_access(declarations), IS_TEXT, errors) if composed else None
     if program is None:
         return None
     return CompiledValidation(source=source, program=program, message=message, field=object_path(source.expression.text))

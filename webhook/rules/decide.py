@@ -101,7 +101,7 @@ def _message(validation: CompiledValidation, run: Run) -> str:
 
 def _composed_message(program: Program, run: Run) -> str:
     try:
-        value = run.evaluate(program)
+        value = run.evaluate_apart(program)
     except EvaluationError:  # the next fallback speaks; the verdict stands already
         return ""
     text = value.strip() if isinstance(value, str) else ""
@@ -113,7 +113,7 @@ def _annotate_one(index: int, source: NamedProgram, run: Run) -> Annotation:
         return Annotation(key=source.name, rule=f"auditAnnotations[{index}]", **what)
 
     try:
-        value = run.evaluate(source.program)
+        value = run.evaluate_apart(source.program)
     except EvaluationError as error:
         return annotation(error=f"expression '{source.program.text}' resulted in error: {error}")
     if value is None or isinstance(value, str):

@@ -11,7 +11,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from webhook.cel import Declarations
-from webhook.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Kind, Type, list_of, map_of
+from webhook.cel.types import (
+    AUTHORIZER,
+    BOOL,
+    DYN,
+    INT,
+    NULL,
+    RESOURCE_CHECK,
+    STRING,
+    TIMESTAMP,
+    Kind,
+    Type,
+    list_of,
+    map_of,
+)
 from webhook.rules.cluster import CLUSTER_METHODS
 
 ADMISSION_ROOTS = frozenset({"object", "oldObject", "request", "namespaceObject"})
@@ -27,7 +40,7 @@ def _struct(name: str, /, **fields: Type) -> Type:
 _KIND = _struct("GroupVersionKind", group=STRING, version=STRING, kind=STRING)
 _RESOURCE = _struct("GroupVersionResource", group=STRING, version=STRING, resource=STRING)
 _USER = _struct("UserInfo", username=STRING, uid=STRING, groups=list_of(STRING), extra=map_of(STRING, list_of(STRING)))
-_REQUEST = _struct(
+REQUEST_TYPE = _struct(
     "AdmissionRequest",
     kind=_KIND,
     resource=_RESOURCE,
@@ -60,22 +73,30 @@ _NAMESPACE_METADATA = _struct(
 _CONDITION = _struct(
     "NamespaceCondition", status=STRING, type=STRING, lastTransitionTime=TIMESTAMP, message=STRING, reason=STRING
 )
-_NAMESPACE = _struct(
+NAMESPACE_TYPE = _struct(
     "Namespace",
     metadata=_NAMESPACE_METADATA,
     spec=_struct("NamespaceSpec", finalizers=list_of(STRING)),
     status=_struct("NamespaceStatus", conditions=list_of(_CONDITION), phase=STRING),
 )
-_TYPED = {"request": _REQUEST, "namespaceObject": _NAMESPACE}
+_TYPED = {"request": REQUEST_TYPE, "namespaceObject": NAMESPACE_TYPE}
+ACCESS_TYPES: Mapping[str, Type] = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
+"""The variables by which an expression asks what somebody may do; they need somebody who made a request."""
 
 
 def declare(roots: frozenset[str], *, has_params: bool) -> Declarations:
     """Declare what the expressions of a policy may read, variables aside."""
+    typed = {root: type_ for root, type_ in _TYPED.items() if root in roots}
     return Declarations(
         variables=(roots - _TYPED.keys()) | ({"params"} if has_params else set()),
         hosts={"cluster": CLUSTER_METHODS},
-        types={root: type_ for root, type_ in _TYPED.items() if root in roots},
+        types={**typed, **ACCESS_TYPES} if "request" in roots else typed,
     )
+
+
+def without_access(base: Declarations) -> Declarations:
+    """Take ``authorizer`` away: a messageExpression does not have it (plugin/policy/validating/plugin.go, compilePolicy)."""
+    return replace(base, types={name: type_ for name, type_ in base.types.items() if name not in ACCESS_TYPES})
 
 
 def with_variables(base: Declarations, variables: Mapping[str, Type]) -> Declarations:

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from webhook.cel import Budget, EvaluationError, Program
+from webhook.cel import Budget, EvaluationError, Program, access_variables
+from webhook.model.access import AccessAnswer, AccessQuestion, AccessUser
 from webhook.model.objects import Kind, Object, metadata_of
 from webhook.model.snapshot import EMPTY_SNAPSHOT
-from webhook.rules.cluster import ClusterView
+from webhook.rules.cluster import UNDECIDED, ClusterView
 from webhook.rules.compile import CompiledHead
+from webhook.rules.declare import ACCESS_TYPES
 from webhook.rules.match import asked_resource
 from webhook.rules.problems import RuleProblem
 from webhook.rules.world import Situation
@@ -32,6 +34,7 @@ class Run:
 
     def __init__(self, head: CompiledHead, situation: Situation, params: Object | None) -> None:
         self.situation = situation
+        self._head = head
         self._left = situation.limits.steps_per_policy
         request = situation.request
         self._values: dict[str, Any] = {
@@ -43,6 +46,8 @@ class Run:
             "cluster": situation.cluster or ClusterView(EMPTY_SNAPSHOT, request.namespace),
             "variables": Variables(head, self),
         }
+        self._apart: dict[str, Any] | None = None
+        self._lacks_access = True
         self._lacks_namespace = request.namespace != "" and (request.request_kind or request.kind) != _NAMESPACE
 
     @classmethod
@@ -69,10 +74,29 @@ class Run:
                 raise RuleProblem(_OUT_OF_BUDGET) from error
             raise
 
+    def evaluate_apart(self, program: Program) -> Any:
+        """Evaluate as the API server does messages and audit annotations: without ``authorizer``.
+
+        The ``variables`` are computed anew for them, and lack it too (plugin/policy/validating/validator.go).
+        """
+        if self._apart is None:
+            self._apart = {name: value for name, value in self._values.items() if name not in ACCESS_TYPES}
+            self._apart["variables"] = Variables(self._head, self)
+        together, lacked = self._values, self._lacks_access
+        self._apart["namespaceObject"] = together["namespaceObject"]
+        self._values, self._lacks_access = self._apart, False
+        try:
+            return self.evaluate(program)
+        finally:
+            together["namespaceObject"] = self._apart["namespaceObject"]
+            self._values, self._lacks_access = together, lacked
+
     def evaluate_nested(self, program: Program) -> Any:
         """Return the value of a program that another one is waiting for; raises EvaluationError only."""
         if self._lacks_namespace and "namespaceObject" in program.references:
             self._load_namespace()
+        if self._lacks_access and not program.references.isdisjoint(ACCESS_TYPES):
+            self._load_access()
         if self.situation.expired():  # a short expression may never look at the clock
             raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
         budget = Budget(min(max(self._left, 0), self.situation.limits.steps_per_expression), self.situation.expired)
@@ -80,6 +104,21 @@ class Run:
             return program.evaluate(self._values, budget)
         finally:
             self._left -= budget.spent
+
+    def _load_access(self) -> None:
+        request = self.situation.request
+        resource = asked_resource(request)
+        asked = AccessQuestion(
+            user=AccessUser.of(request.user),
+            verb="",
+            group=resource.group,
+            resource=resource.resource,
+            subresource=request.request_sub_resource if request.request_resource else request.sub_resource,
+            namespace=request.namespace,
+            name=request.name,
+        )
+        self._values.update(access_variables(self.situation.authorizer or _Nobody(), asked.user, asked))
+        self._lacks_access = False
 
     def _load_namespace(self) -> None:
         """Fetch the request's namespace on first use, so that a missing one fails only the rules that read it."""
@@ -89,6 +128,15 @@ class Run:
             raise EvaluationError(f'namespaces "{name}" not found')
         self._values["namespaceObject"] = trim_namespace(found)
         self._lacks_namespace = False
+
+
+class _Nobody:
+    """Answers no question of access."""
+
+    def authorize(self, question: AccessQuestion) -> AccessAnswer:
+        """Say that it cannot be told."""
+        what = question.path or f"{question.resource} of group '{question.group}'"
+        raise EvaluationError(f"authorizer: nobody can tell here who may {question.verb} {what}", UNDECIDED)
 
 
 class Variables(Mapping[str, Any]):

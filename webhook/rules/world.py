@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from webhook.cel import HostObject
+from webhook.model.access import Authorizer
 from webhook.model.objects import Object
 from webhook.model.policies import LabelSelector, ParamKind
 from webhook.model.requests import AdmissionRequest
@@ -39,6 +40,8 @@ class Situation:
     world: World
     cluster: HostObject | None = None
     """The CEL variable ``cluster``; None where no snapshot is at hand."""
+    authorizer: Authorizer | None = None
+    """Who answers the CEL variable ``authorizer``; None where nobody is at hand."""
     limits: EvaluationSettings = field(default_factory=EvaluationSettings)
     expired: Callable[[], bool] = never
     """Tells whether the deadline of the whole review has passed."""

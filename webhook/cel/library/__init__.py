@@ -12,6 +12,7 @@ from itertools import chain
 from webhook.cel.declare import Function, group
 from webhook.cel.library import (
     arithmetic,
+    authorization,
     convert,
     core,
     formatting,
@@ -30,6 +31,7 @@ from webhook.cel.library import (
 )
 
 _MODULES = (
+    authorization,
     core,
     convert,
     optionals,

@@ -1,0 +1,104 @@
+"""May somebody do something: the question that CEL's ``authorizer`` asks, its answer, and rules that answer offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from webhook.model.requests import UserInfo
+
+Extra = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessUser:
+    """Who would do it; hashable, as answers are kept by question."""
+
+    name: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Extra = ()
+
+    @classmethod
+    def of(cls, user: UserInfo) -> AccessUser:
+        """Build from who made a request."""
+        extra = tuple(sorted((key, tuple(values)) for key, values in user.extra.items()))
+        return cls(name=user.username, uid=user.uid, groups=user.groups, extra=extra)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessQuestion:
+    """What would be done: to a path of the API server if ``path`` is set, else to resources.
+
+    The fields are those of a SubjectAccessReview; selectors are as the expression gave them.
+    """
+
+    user: AccessUser
+    verb: str
+    path: str = ""
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    field_selector: str = ""
+    label_selector: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessAnswer:
+    """Yes or no. ``error`` says that some authorizer failed on the way, which leaves a no uncertain."""
+
+    allowed: bool
+    reason: str = ""
+    error: str = ""
+
+
+class Authorizer(Protocol):
+    """Answers questions of access at once, without waiting for anybody."""
+
+    def authorize(self, question: AccessQuestion) -> AccessAnswer:
+        """Answer; raises whatever its user takes for "cannot be told"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRule:
+    """One line of an access list. None fits anything; a rule with a path speaks of paths only, any other of resources only."""
+
+    user: str | None = None
+    verb: str | None = None
+    group: str | None = None
+    resource: str | None = None
+    subresource: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    path: str | None = None
+    answer: AccessAnswer
+
+    def fits(self, question: AccessQuestion) -> bool:
+        """Tell whether the rule speaks of a question."""
+        if bool(question.path) is (self.path is None):
+            return False
+        pairs = (
+            (self.user, question.user.name),
+            (self.verb, question.verb),
+            (self.group, question.group),
+            (self.resource, question.resource),
+            (self.subresource, question.subresource),
+            (self.namespace, question.namespace),
+            (self.name, question.name),
+            (self.path, question.path),
+        )
+        return all(wanted is None or wanted in ("*", given) for wanted, given in pairs)
+
+
+class AccessList:
+    """Answers by the first rule that fits, and denies what none speaks of, as RBAC does."""
+
+    def __init__(self, rules: Iterable[AccessRule]) -> None:
+        self._rules = tuple(rules)
+
+    def authorize(self, question: AccessQuestion) -> AccessAnswer:
+        """Answer a question."""
+        return next((rule.answer for rule in self._rules if rule.fits(question)), AccessAnswer(allowed=False))
