@@ -70,6 +70,37 @@ def test_a_running_group_waits_for_nothing():
     assert why_waiting(GROUP, pod_group("g").build(), running) is None
 
 
+STARTED = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled"}
+
+
+@pytest.mark.parametrize(
+    ("group", "left"),
+    [
+        pytest.param(pod_group("g").at("status.conditions", [STARTED]), 3, id="some have ended"),
+        pytest.param(pod_group("g").at("status.conditions", [STARTED]), 0, id="all have ended, before the Job is complete"),
+        pytest.param(pod_group("g"), 3, id="the PodGroup was made anew meanwhile"),
+    ],
+)
+def test_a_group_that_ran_waits_for_nothing_when(group, left):
+    running = [one | {"spec": one["spec"] | {"nodeName": "n1"}} for one in members(left)]
+    assert why_waiting(GROUP, group.build(), running) is None
+
+
+def test_a_replacement_below_the_quorum_waits_although_the_group_ran():
+    """One member has ended, one came back: the scheduler forgot the ended one (kubernetes 142330)."""
+    pods = members(3)
+    pods[1:] = [one | {"spec": one["spec"] | {"nodeName": "n1"}} for one in pods[1:]]
+    cause = why_waiting(GROUP, pod_group("g").at("status.conditions", [STARTED]).build(), pods)
+    assert cause is not None
+    assert cause.reason == "QuorumNotReached"
+    assert "pods that have ended do not count" in cause.message
+
+
+def test_a_basic_group_never_waits_for_a_quorum():
+    basic = pod_group("g").at("spec.schedulingPolicy", {"basic": {}}).build()
+    assert why_waiting(GROUP, basic, members(1)) is None
+
+
 def test_a_group_that_was_just_made_has_no_known_cause():
     assert why_waiting(GROUP, pod_group("g").build(), members(4)) is None
 

@@ -5,13 +5,15 @@ client and no clock; it never asks the cluster and never creates anything: it re
 """
 
 from webhook.groups.causes import Cause, why_waiting
-from webhook.groups.claims import foreign_system, reason_to_leave_alone
+from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
 from webhook.groups.objects import pod_group_object, stamp, workload_object
-from webhook.groups.plan import has_ended, is_finished, members_of, plan_group, plan_orphans
-from webhook.groups.recorded import plan_recorded, plan_without_policy
+from webhook.groups.orphans import plan_orphans
+from webhook.groups.plan import missing_groups, plan_group
+from webhook.groups.recorded import is_whole, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
+from webhook.groups.states import age_seconds, has_ended, is_finished, members_of
 
 __all__ = [
     "Cause",
@@ -19,14 +21,19 @@ __all__ = [
     "CompiledWorkload",
     "GroupFailure",
     "GroupProblem",
+    "age_seconds",
     "check_capabilities",
     "compile_workload",
     "foreign_system",
     "group_name",
     "has_ended",
+    "has_native_scheduling",
+    "is_cron_jobs",
     "is_finished",
     "is_record_of_another",
+    "is_whole",
     "members_of",
+    "missing_groups",
     "plan_group",
     "plan_orphans",
     "plan_recorded",

@@ -37,12 +37,19 @@ def _causes(group: PlannedGroup, pod_group: Object | None, members: Sequence[Obj
         if members:
             yield _missing(group, len(members))
         return
-    if not waiting and len(members) >= _quorum(pod_group):
-        return
+    if not waiting and (_has_started(pod_group, members) or len(members) >= _quorum(pod_group)):
+        return  # what is missing has ended: at the end of every Job there are fewer members than its quorum
     yield from _gated(waiting)
     yield from _mismatched(pod_group, members)
     yield from _short(group, pod_group, members)
     yield from _unschedulable(pod_group, waiting)
+
+
+def _has_started(pod_group: Object, members: Sequence[Object]) -> bool:
+    """Tell whether the group was scheduled once: the condition never goes back, but a PodGroup made anew has none."""
+    conditions = (pod_group.get("status") or {}).get("conditions") or ()
+    scheduled = any(c.get("type") == INITIALLY_SCHEDULED and c.get("status") == "True" for c in conditions)
+    return scheduled or any((pod.get("spec") or {}).get("nodeName") for pod in members)
 
 
 def _missing(group: PlannedGroup, count: int) -> Cause:
@@ -91,7 +98,8 @@ def _short(group: PlannedGroup, pod_group: Object, members: Sequence[Object]) ->
         yield Cause(
             "QuorumNotReached",
             f"The group starts when {quorum} pods exist at the same time; {len(members)} of {group.count} do. Look for what "
-            "keeps the others from being created: completions below the quorum, a ResourceQuota, or an admission webhook.",
+            "keeps the others from being created: completions below the quorum, a ResourceQuota, or an admission webhook; pods "
+            "that have ended do not count.",
         )
 
 

@@ -5,6 +5,8 @@ The rules are those of the field: root objects only, never beside another gang s
 
 from __future__ import annotations
 
+from typing import Any
+
 from webhook.groups.paths import read_path
 from webhook.model.objects import Object, annotations_of, controller_of, labels_of
 
@@ -34,19 +36,32 @@ _OWNERS_WE_STEP_IN_FOR = {("batch", "CronJob")}
 (job_scheduling_manager.go: any controller owner without the delegation annotation), so nobody else would group them."""
 
 
-def reason_to_leave_alone(workload: Object, paths: tuple[str, ...]) -> str:
-    """Return why no group is attached to this workload; empty when one may be."""
+def reason_to_leave_alone(workload: Object, paths: tuple[str, ...], *, stale: frozenset[str] = frozenset()) -> str:
+    """Return why no group is attached to this workload; empty when one may be.
+
+    ``stale`` are PodGroup names that came with a copied record: naming one of them is nobody's wish.
+    """
     owner = controller_of(workload)
-    if owner and (str(owner.get("apiVersion", "")).partition("/")[0], owner.get("kind")) not in _OWNERS_WE_STEP_IN_FOR:
+    if owner and not is_cron_jobs(workload):
         return f"it is controlled by {owner.get('kind')} {owner.get('name')}, which decides for it"
-    manager = read_path(workload, "spec.managedBy")
+    manager = _given(workload, "spec.managedBy")
     if manager and manager[0] != "kubernetes.io/job-controller":
         return f"spec.managedBy gives it to {manager[0]}"
-    if read_path(workload, "spec.scheduling"):
-        return "it has spec.scheduling already"
-    if any(read_path(workload, f"{path}.spec.schedulingGroup") for path in paths):
+    named = [group for path in paths for group in _given(workload, f"{path}.spec.schedulingGroup")]
+    if any(not isinstance(group, dict) or group.get("podGroupName") not in stale for group in named):
         return "its pod template names a schedulingGroup already"
     return ""
+
+
+def is_cron_jobs(workload: Object) -> bool:
+    """Tell whether a CronJob made this workload."""
+    owner = controller_of(workload)
+    return owner is not None and (str(owner.get("apiVersion", "")).partition("/")[0], owner.get("kind")) in _OWNERS_WE_STEP_IN_FOR
+
+
+def has_native_scheduling(workload: Object) -> bool:
+    """Tell whether a user asked the Job controller for a group; also ``{}`` asks for one."""
+    return bool(_given(workload, "spec.scheduling"))
 
 
 def foreign_system(workload: Object, paths: tuple[str, ...]) -> str:
@@ -62,3 +77,8 @@ def foreign_system(workload: Object, paths: tuple[str, ...]) -> str:
                 if key == mark or (mark.endswith("/") and key.startswith(mark)):
                     return system
     return ""
+
+
+def _given(obj: Object, path: str) -> tuple[Any, ...]:
+    """Return the values at a path; null is as good as absent."""
+    return tuple(value for value in read_path(obj, path) if value is not None)

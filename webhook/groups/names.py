@@ -33,6 +33,12 @@ def is_record_of_another(workload: Object) -> bool:
     return bool(recorded_names(workload)) and annotations_of(workload).get(GROUPED_AS_ANNOTATION) != given_name(workload)
 
 
+def is_record_of_its_own(stored: Object) -> bool:
+    """Tell whether the record on a stored workload was written for it, whose name was perhaps only a prefix then."""
+    meta = metadata_of(stored)
+    return annotations_of(stored).get(GROUPED_AS_ANNOTATION) in (meta.get("name"), meta.get("generateName"))
+
+
 def write_names(names: dict[str, str]) -> str:
     """Return the annotation's value for PodGroup names by template name."""
     return ",".join(f"{template}={name}" for template, name in names.items())
@@ -40,12 +46,12 @@ def write_names(names: dict[str, str]) -> str:
 
 def recorded_names(workload: Object) -> dict[str, str]:
     """Read PodGroup names by template name from a workload; empty when we never attached anything."""
-    value = annotations_of(workload).get(POD_GROUP_ANNOTATION, "")
+    value = str(annotations_of(workload).get(POD_GROUP_ANNOTATION) or "")
     pairs = (pair.partition("=") for pair in value.split(",") if pair)
     return {template: name for template, _, name in pairs if template and name}
 
 
 def recorded_policy(workload: Object) -> tuple[str, str]:
     """Read the policy and binding that decided; two empty strings when we never attached anything."""
-    policy, _, binding = annotations_of(workload).get(GROUP_POLICY_ANNOTATION, "").partition("/")
+    policy, _, binding = str(annotations_of(workload).get(GROUP_POLICY_ANNOTATION) or "").partition("/")
     return policy, binding

@@ -36,7 +36,7 @@ def stamp(workload: Object, plan: GroupPlan) -> Object:
         GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}",
         GROUPED_AS_ANNOTATION: given_name(workload),
     }
-    return replace_at(stamped, "metadata.annotations", lambda old: {**(old or {}), **written})
+    return replace_at(stamped, "metadata.annotations", lambda old: {**(old if isinstance(old, dict) else {}), **written})
 
 
 def workload_object(owner: Object, plan: GroupPlan) -> Object:

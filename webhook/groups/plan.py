@@ -1,65 +1,47 @@
-"""What the controller has to do so that a workload has its group objects, and for those that lost their workload."""
+"""What the controller has to do so that a workload has its group objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
+from webhook.groups.names import is_record_of_its_own
 from webhook.groups.objects import pod_group_object, workload_name, workload_object
+from webhook.groups.orphans import is_left_behind
 from webhook.groups.paths import read_path
-from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
-from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL, SCHEDULING_GROUP, GroupPlan, PlannedGroup
-from webhook.model.objects import Object, ObjectKey, labels_of, metadata_of
+from webhook.groups.states import is_finished
+from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
+from webhook.model.groups import SCHEDULING_GROUP, GroupPlan, PlannedGroup
+from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
 
 _RECHECK_SECONDS = 5.0
 """While a PodGroup of the same name is still going away: its finalizer waits for its pods (podgroup-protection)."""
+_TAKEN_SECONDS = 30.0
+"""While a PodGroup of somebody else has the name: its deletion tells us nothing, for it does not name our workload."""
 
 
 def plan_group(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> tuple[PlannedAction, ...]:
-    """Return what brings the Workload and PodGroups of one workload to the plan; nothing when they are."""
+    """Return what brings the Workload and PodGroups of one workload to the plan; nothing when they are.
+
+    A group of no pods (parallelism 0) is left as it is, and not made yet: with a quorum of 1 the first pod that comes
+    would start alone before the quorum has followed.
+    """
     if metadata_of(owner).get("deletionTimestamp") or is_finished(owner):
         return ()
     lost = [group for group in plan.groups if not _is_stamped(owner, group)]
     if lost:
-        return (_tell_not_attached(owner, lost[0]),)
-    return (*_plan_workload(owner, plan, snapshot), *_plan_pod_groups(owner, plan, snapshot))
+        return _tell_not_attached(owner, lost[0])
+    if not any(group.count for group in plan.groups):
+        return ()
+    # The scheduler reads PodGroups only, so they come first: nothing about a Workload may keep pods waiting.
+    return (*_plan_pod_groups(owner, plan, snapshot), *_plan_workload(owner, plan, snapshot))
 
 
-def plan_orphans(snapshot: Snapshot, *, now: datetime, grace_seconds: float) -> tuple[PlannedAction, ...]:
-    """Return deletions of our objects whose workload is gone and whose pods have ended.
-
-    Deleting a Job with ``--cascade=orphan`` strips the owner references, and nothing native ever collects a PodGroup.
-    """
-    return tuple(
-        Delete(
-            key=ObjectKey.of(obj),
-            uid=str(metadata_of(obj)["uid"]),
-            reason="Its workload is gone and none of its pods is unfinished.",
-        )
-        for kind in ("PodGroup", "Workload")
-        for obj in snapshot.list(SCHEDULING_GROUP, kind)
-        if _is_orphan(obj, snapshot, now=now, grace_seconds=grace_seconds)
-    )
-
-
-def is_finished(workload: Object) -> bool:
-    """Tell whether a Job has ended: its Complete or Failed condition is True."""
-    conditions = (workload.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") in ("Complete", "Failed") and c.get("status") == "True" for c in conditions)
-
-
-def members_of(pod_group: str, namespace: str, snapshot: Snapshot) -> Iterator[Object]:
-    """Yield the pods that name a PodGroup and have not ended, as the scheduler counts them."""
-    for pod in snapshot.list("", "Pod", namespace=namespace):
-        named = ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName")
-        if named == pod_group and not has_ended(pod):
-            yield pod
-
-
-def has_ended(pod: Object) -> bool:
-    """Tell whether a pod is Succeeded or Failed; the scheduler has forgotten it then (its informer filters them)."""
-    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+def missing_groups(owner: Object, names: Iterable[str], snapshot: Snapshot) -> tuple[str, ...]:
+    """Return those PodGroups of a workload, by their names, that do not exist."""
+    namespace = str(metadata_of(owner).get("namespace") or "")
+    return tuple(name for name in names if snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, name)) is None)
 
 
 def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:
@@ -67,30 +49,63 @@ def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterat
     found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "Workload", metadata_of(owner)["namespace"], workload_name(plan)))
     if found is None:
         yield Apply(object=wanted, is_new=True, reason="The workload has no Workload object yet.")
-    elif _is_owned(found, owner) and _min_counts(found) != _min_counts(wanted):
-        yield Apply(object=_with_min_counts(found, wanted), reason="The quorum follows the workload.")
+    elif _is_owned(found, owner):
+        yield from _plan_quorum(found, wanted, [group.template for group in plan.groups if group.count])
 
 
 def _plan_pod_groups(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:
     namespace = metadata_of(owner)["namespace"]
     for group in plan.groups:
+        if not group.count:
+            continue
         wanted = pod_group_object(owner, plan, group)
         found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, group.pod_group))
         if found is None:
             reason = f"Pods wait for PodGroup {group.pod_group}, which does not exist yet."
             yield Apply(object=wanted, is_new=True, reason=reason)
+        elif metadata_of(found).get("deletionTimestamp") or (not _is_owned(found, owner) and is_left_behind(found, snapshot)):
+            yield Recheck(after_seconds=_RECHECK_SECONDS, reason=f"PodGroup {group.pod_group} is being deleted.")
         elif not _is_owned(found, owner):
             yield _tell_taken(owner, group)
-        elif metadata_of(found).get("deletionTimestamp"):
-            yield Recheck(after_seconds=_RECHECK_SECONDS, reason=f"PodGroup {group.pod_group} is being deleted.")
-        elif _min_counts(found) != _min_counts(wanted):
-            yield Apply(object=_with_min_counts(found, wanted), reason="The quorum follows the workload.")
+            yield Recheck(after_seconds=_TAKEN_SECONDS, reason=f"PodGroup {group.pod_group} belongs to somebody else.")
+        else:
+            yield from _plan_quorum(found, wanted, [group.template])
+
+
+def _plan_quorum(found: Object, wanted: Object, templates: Collection[str]) -> Iterator[PlannedAction]:
+    """Plan the quorum of a stored object: the only thing in it that may change, and so the only one that is applied.
+
+    Server-side apply takes away what a manager stated once and states no more, and all else is immutable: an object
+    stated whole would be refused for ever once the policy has left out a field of it. A gang stays a gang as well.
+    """
+    stored = found.get("spec") or {}
+    if "podGroupTemplates" not in stored:
+        before, after = _min_count(stored), _min_count(wanted["spec"])
+        change: Object = {} if before is None or after is None else _gang(after)
+        differs = before != after
+    else:
+        before_by_name = {str(each.get("name")): _min_count(each) for each in stored["podGroupTemplates"]}
+        after_by_name = {str(each["name"]): _min_count(each) for each in wanted["spec"]["podGroupTemplates"]}
+        counts = {name: count for name, count in before_by_name.items() if count is not None}
+        moved = {name: after_by_name.get(name) or count for name, count in counts.items() if name in templates}
+        change = {"podGroupTemplates": [{"name": name, **_gang(count)} for name, count in (counts | moved).items()]}
+        differs = counts | moved != counts
+    if change and differs:
+        yield Apply(object={**wanted, "spec": change}, reason="The quorum follows the workload.")
+
+
+def _gang(min_count: int) -> Object:
+    return {"schedulingPolicy": {"gang": {"minCount": min_count}}}
 
 
 def _is_stamped(owner: Object, group: PlannedGroup) -> bool:
     """Tell whether the stored templates still name the group: the API server drops the field when its gate is off."""
-    references = [ref for path in group.paths for ref in read_path(owner, f"{path}.spec.schedulingGroup")]
+    references = _references(owner, group)
     return bool(references) and all((ref or {}).get("podGroupName") == group.pod_group for ref in references)
+
+
+def _references(owner: Object, group: PlannedGroup) -> list[Any]:
+    return [ref for path in group.paths for ref in read_path(owner, f"{path}.spec.schedulingGroup")]
 
 
 def _is_owned(obj: Object, owner: Object) -> bool:
@@ -98,48 +113,28 @@ def _is_owned(obj: Object, owner: Object) -> bool:
     return any(reference.get("uid") == uid for reference in metadata_of(obj).get("ownerReferences") or ())
 
 
-def _is_orphan(obj: Object, snapshot: Snapshot, *, now: datetime, grace_seconds: float) -> bool:
-    meta = metadata_of(obj)
-    if labels_of(obj).get(MANAGED_BY_LABEL) != MANAGED_BY or meta.get("ownerReferences") or meta.get("deletionTimestamp"):
-        return False
-    age = (now - datetime.fromisoformat(str(meta["creationTimestamp"]))).total_seconds()
-    return age >= grace_seconds and not any(members_of(meta["name"], meta["namespace"], snapshot))
+def _min_count(holder: Object) -> int | None:
+    """Return the quorum in a PodGroup's spec or a Workload's template; None for a basic group."""
+    count = ((holder.get("schedulingPolicy") or {}).get("gang") or {}).get("minCount")
+    return None if count is None else int(count)
 
 
-def _gangs(obj: Object) -> list[Object]:
-    """Return the gang policies inside a Workload or PodGroup, in order; basic groups give an empty mapping."""
-    spec = obj.get("spec") or {}
-    holders = spec.get("podGroupTemplates") or [spec]
-    return [(holder.get("schedulingPolicy") or {}).get("gang") or {} for holder in holders]
-
-
-def _min_counts(obj: Object) -> list[int | None]:
-    return [gang.get("minCount") for gang in _gangs(obj)]
-
-
-def _with_min_counts(found: Object, wanted: Object) -> Object:
-    """Return what to apply: the stored object's fields with the wanted quorum, for all else in it is immutable."""
-    stored, spec = found.get("spec") or {}, dict(wanted["spec"])
-    kept = {key: stored[key] for key in spec if key in stored and key not in ("schedulingPolicy", "podGroupTemplates")}
-    if "podGroupTemplates" in spec:
-        kept["podGroupTemplates"] = [
-            {**old, "schedulingPolicy": new["schedulingPolicy"]}
-            for old, new in zip(stored.get("podGroupTemplates") or (), spec["podGroupTemplates"], strict=False)
-        ]
-    else:
-        kept["schedulingPolicy"] = spec["schedulingPolicy"]
-    return {**wanted, "spec": kept}
-
-
-def _tell_not_attached(owner: Object, group: PlannedGroup) -> Tell:
-    return Tell(
-        about=owner,
-        reason="GroupNotAttached",
-        message=(
-            f"Its pods were to join PodGroup {group.pod_group}, but the API server dropped spec.schedulingGroup: feature gate "
-            "GenericWorkload is off there. The pods run ungrouped. Turn the gate on and create the workload again."
-        ),
+def _tell_not_attached(owner: Object, group: PlannedGroup) -> tuple[PlannedAction, ...]:
+    """Say why the pods are in no group of ours; nothing where the record was only copied along and means nothing."""
+    named = [ref.get("podGroupName") for ref in _references(owner, group) if isinstance(ref, dict)]
+    if named:
+        message = (
+            f"Its record speaks of PodGroup {group.pod_group}, but its pods name {', '.join(map(str, named))}, which somebody "
+            "else wrote and which is left to them. Take the gangwarden.dev annotations off the workload."
+        )
+        return (Tell(about=owner, reason="GroupOfSomebodyElse", message=message),)
+    if not is_record_of_its_own(owner):
+        return ()
+    message = (
+        f"Its pods were to join PodGroup {group.pod_group}, but the API server dropped spec.schedulingGroup: feature gate "
+        "GenericWorkload is off there. The pods run ungrouped. Turn the gate on and create the workload again."
     )
+    return (Tell(about=owner, reason="GroupNotAttached", message=message),)
 
 
 def _tell_taken(owner: Object, group: PlannedGroup) -> Tell:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from webhook.groups.compile import CompiledWorkload
 from webhook.groups.names import recorded_names, recorded_policy
 from webhook.groups.paths import read_path
 from webhook.groups.resolve import GroupFailure, resolve_groups
-from webhook.model.groups import GroupPlan, PlannedGroup, Route
-from webhook.model.objects import Object
+from webhook.model.groups import MIN_COUNT_ANNOTATION, GroupPlan, PlannedGroup, Route
+from webhook.model.objects import Object, annotations_of
 from webhook.model.policies import Binding
 from webhook.rules import RuleProblem, Run, Situation, collect_params
 
 
 def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situation) -> GroupPlan:
-    """Return the plan for the object of the situation's request. Raises GroupProblem."""
+    """Return the plan for the object of the situation's request. Raises GroupProblem.
+
+    What its owner says on it is read again, within what the policy allows: a Job's owner may lower the quorum of a native
+    gang at any time as well (Job.spec.scheduling), and could say the same on a new Job. A tampered record gains nothing:
+    it names a policy, never a number.
+    """
     workload = situation.request.object or {}
     try:
         (params, *_) = collect_params(
@@ -21,20 +28,28 @@ def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situa
         ) or (None,)
     except RuleProblem as problem:
         raise GroupFailure(f"params could not be had: {problem}", rule="paramRef") from problem
-    groups = resolve_groups(compiled, Run(compiled.head, situation, params), recorded_names(workload))
+    groups = resolve_groups(compiled, Run(compiled.head, situation, params), recorded_names(workload), stored=True)
     return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
+
+
+def is_whole(plan: GroupPlan, workload: Object) -> bool:
+    """Tell whether the policy still has every group that the workload was put into."""
+    return {group.template for group in plan.groups} == recorded_names(workload).keys()
 
 
 def plan_without_policy(workload: Object) -> GroupPlan:
     """Return the plan of a workload whose policy is gone: all its pods together, as every gang policy means by default.
 
-    Its pods wait for these names already, so giving up would let them hang for ever.
+    Its pods wait for these names already, so giving up would let them hang for ever. It is a guess, so it is for groups
+    that are missing; one that exists keeps what it was made with.
     """
     policy, binding = recorded_policy(workload)
     count = next((int(value) for value in read_path(workload, "spec.parallelism") if isinstance(value, int)), 1)
+    asked = str(annotations_of(workload).get(MIN_COUNT_ANNOTATION) or "")
+    quorum = min(int(asked), count) if re.fullmatch("[1-9][0-9]{0,9}", asked) else count
     priority = next((str(name) for name in read_path(workload, "spec.template.spec.priorityClassName")), "")
     groups = tuple(
-        PlannedGroup(template=template, pod_group=name, count=count, min_count=max(count, 1), priority_class_name=priority)
+        PlannedGroup(template=template, pod_group=name, count=count, min_count=max(quorum, 1), priority_class_name=priority)
         for template, name in recorded_names(workload).items()
     )
     return GroupPlan(policy=policy, binding=binding, route=Route.MANAGED, groups=groups)

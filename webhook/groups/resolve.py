@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from webhook.cel import EvaluationError, Program
 from webhook.groups.compile import CompiledGroup, CompiledWorkload
 from webhook.groups.paths import read_path
 from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, PlannedGroup
+from webhook.model.names import wrong_qualified_name
 from webhook.model.objects import Object, annotations_of
-from webhook.rules import RuleProblem, Run
+from webhook.rules import UNDECIDED, RuleProblem, Run
+
+_MOST = 2**31 - 1
+"""Counts of the API are int32."""
+_DIGITS = 10
+"""Of the largest count; Python refuses to read a number of thousands of digits."""
+_SHOWN = 80
+"""Characters of a foreign value in a message."""
 
 
 class GroupProblem(Exception):  # noqa: N818 - a verdict in the making, not an error of the program
@@ -21,19 +29,32 @@ class GroupProblem(Exception):  # noqa: N818 - a verdict in the making, not an e
 
 
 class GroupFailure(GroupProblem):
-    """An expression of the policy could not be evaluated: its failurePolicy decides."""
+    """An expression of the policy could not be evaluated: its failurePolicy decides.
+
+    ``undecided``: it asks for something that is not in the snapshot, and an offline command skips it.
+    """
+
+    def __init__(self, message: str, *, rule: str, undecided: bool = False) -> None:
+        super().__init__(message, rule=rule)
+        self.undecided = undecided
 
 
-def resolve_groups(compiled: CompiledWorkload, run: Run, names: Mapping[str, str]) -> tuple[PlannedGroup, ...]:
-    """Evaluate a policy for the object of a run; ``names`` are PodGroup names by template. Raises GroupProblem."""
+def resolve_groups(
+    compiled: CompiledWorkload, run: Run, names: Mapping[str, str], *, stored: bool = False
+) -> tuple[PlannedGroup, ...]:
+    """Evaluate a policy for the object of a run; ``names`` are PodGroup names by template. Raises GroupProblem.
+
+    ``stored``: the object was admitted before and may have shrunk since, so a quorum above its count follows the count.
+    """
     workload = run.situation.request.object
     if workload is None:
         raise GroupProblem("there is no object to group", rule="podGroups")
-    return tuple(
-        _Resolver(compiled, run, workload=workload, group=group, rule=f"podGroups[{index}]").resolve(names[group.source.name])
+    resolvers = (
+        _Resolver(compiled, run, workload=workload, group=group, rule=f"podGroups[{index}]", stored=stored)
         for index, group in enumerate(compiled.groups)
         if group.source.name in names
     )
+    return tuple(resolver.resolve(names[resolver.template]) for resolver in resolvers)
 
 
 def check_capabilities(groups: tuple[PlannedGroup, ...], capabilities: Capabilities) -> None:
@@ -56,42 +77,69 @@ def check_capabilities(groups: tuple[PlannedGroup, ...], capabilities: Capabilit
 class _Resolver:
     """One group of one workload."""
 
-    def __init__(self, compiled: CompiledWorkload, run: Run, *, workload: Object, group: CompiledGroup, rule: str) -> None:
+    def __init__(
+        self, compiled: CompiledWorkload, run: Run, *, workload: Object, group: CompiledGroup, rule: str, stored: bool
+    ) -> None:
         self._allowed = compiled.source.allowed_overrides
-        self._run, self._workload, self._group, self._rule = run, workload, group, rule
+        self._run, self._workload, self._group, self._rule, self._stored = run, workload, group, rule, stored
+        self.template = group.source.name
 
     def resolve(self, name: str) -> PlannedGroup:
         spec = self._group.source
+        self._check_template(spec.members.path)
         count = self._whole_number(self._group.count, "members.countExpression", least=0)
-        key = self._override(TOPOLOGY_KEY_ANNOTATION)
         return PlannedGroup(
             template=spec.name,
             pod_group=name,
             count=count,
             min_count=self._min_count(count) if spec.gang else None,
             disrupt_all=spec.disrupt_all,
-            topology_key=key or self._text(self._group.topology_key, "schedulingConstraints.topology[0].keyExpression"),
+            topology_key=self._topology_key(),
             priority_class_name=self._priority_class(),
             resource_claims=spec.resource_claims,
             paths=(spec.members.path,),
         )
 
+    def _check_template(self, path: str) -> None:
+        specs = read_path(self._workload, f"{path}.spec")
+        if not specs or not all(isinstance(spec, dict) for spec in specs):
+            problem = f"there is no pod template at {path}, from which its pods would be grouped"
+            raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=path)
+
     def _min_count(self, count: int) -> int:
         """Return the quorum: the user's, else the policy's, else every member; at least 1, as the API requires."""
         asked, most = self._override(MIN_COUNT_ANNOTATION), max(count, 1)
         if asked:
-            field = f"metadata.annotations[{MIN_COUNT_ANNOTATION}]"
-            if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= most:
-                problem = f"{field} is {asked!r}; it must be a whole number from 1 to the {count} pods of the workload"
-                raise GroupProblem(problem, rule=self._rule, field=field)
-            return int(asked)
+            return self._asked_min_count(asked, count)
         if self._group.min_count is None:
             return most
         wanted = self._whole_number(self._group.min_count, "schedulingPolicy.gang.minCountExpression", least=1)
-        if wanted > most:
-            problem = f"minCount {wanted} is more than the {count} pods of the workload, so it would never start"
+        if wanted > most and not self._stored:
+            problem = f"minCount {wanted} is more than the {_pods(count)} of the workload, so it would never start"
             raise GroupProblem(problem, rule=f"{self._rule}.schedulingPolicy.gang.minCountExpression")
-        return wanted
+        return min(wanted, most)
+
+    def _asked_min_count(self, asked: str, count: int) -> int:
+        most = max(count, 1)
+        field = f"metadata.annotations[{MIN_COUNT_ANNOTATION}]"
+        number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= _DIGITS else 0
+        if number < 1 or (number > most and not self._stored):
+            problem = f"{field} is {_shown(asked)}; it must be a whole number from 1 to the {_pods(count)} of the workload"
+            raise GroupProblem(problem, rule=self._rule, field=field)
+        return min(number, most)
+
+    def _topology_key(self) -> str:
+        """Return the label key within one value of which the group must stay; empty: anywhere."""
+        asked, rule = self._override(TOPOLOGY_KEY_ANNOTATION), "schedulingConstraints.topology[0].keyExpression"
+        if asked:
+            field = f"metadata.annotations[{TOPOLOGY_KEY_ANNOTATION}]"
+            if wrong_qualified_name(asked):
+                raise GroupProblem(f"{field} is {_shown(asked)}, which is no label key", rule=self._rule, field=field)
+            return asked
+        key = self._text(self._group.topology_key, rule)
+        if key and wrong_qualified_name(key):
+            raise self._failure(f"gave {_shown(key)}, which is no label key", rule)
+        return key
 
     def _override(self, name: str) -> str:
         value = annotations_of(self._workload).get(name, "")
@@ -103,32 +151,52 @@ class _Resolver:
 
     def _priority_class(self) -> str:
         """Return the group's priority class: pods whose priority differs from their group's are never scheduled."""
-        if self._group.priority_class_name is not None:
-            return self._text(self._group.priority_class_name, "priorityClassNameExpression")
         path = f"{self._group.source.members.path}.spec"
-        named = {spec.get("priorityClassName", "") for spec in read_path(self._workload, path) if isinstance(spec, dict)}
+        named = {str(spec.get("priorityClassName") or "") for spec in read_path(self._workload, path)}
+        field, rule = f"{path}.priorityClassName", "priorityClassNameExpression"
+        if self._group.priority_class_name is not None:
+            wanted = self._text(self._group.priority_class_name, rule)
+            if named != {wanted}:
+                problem = f"{field} is {_listed(named)}, but the group's is {wanted!r}, so it would never be scheduled"
+                raise GroupProblem(problem, rule=f"{self._rule}.{rule}", field=field)
         if len(named) > 1:
-            field, values = f"{path}.priorityClassName", ", ".join(map(repr, sorted(named)))
-            raise GroupProblem(
-                f"{field} differs within one group ({values}), which is never scheduled", rule=self._rule, field=field
-            )
-        return str(next(iter(named), ""))
+            problem = f"{field} differs within one group ({_listed(named)}), which is never scheduled"
+            raise GroupProblem(problem, rule=self._rule, field=field)
+        return next(iter(named))
 
     def _text(self, program: Program | None, rule: str) -> str:
         value = "" if program is None else self._value(program, rule)
         if not isinstance(value, str):
-            raise GroupFailure(f"{self._rule}.{rule} gave {value!r}, not a string", rule=f"{self._rule}.{rule}")
+            raise self._failure(f"gave {_shown(value)}, not a string", rule)
         return value
 
     def _whole_number(self, program: Program, rule: str, *, least: int) -> int:
         value = self._value(program, rule)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            problem = f"{self._rule}.{rule} gave {value!r}, not a whole number of at least {least}"
-            raise GroupFailure(problem, rule=f"{self._rule}.{rule}")
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
+            raise self._failure(f"gave {_shown(value)}, not a whole number from {least} to {_MOST}", rule)
         return value
 
     def _value(self, program: Program, rule: str) -> object:
         try:
             return self._run.evaluate(program)
-        except (EvaluationError, RuleProblem) as error:
-            raise GroupFailure(f"{self._rule}.{rule} failed: {error}", rule=f"{self._rule}.{rule}") from error
+        except EvaluationError as error:
+            raise self._failure(f"failed: {error}", rule, undecided=error.kind == UNDECIDED) from error
+        except RuleProblem as problem:
+            raise self._failure(f"failed: {problem}", rule, undecided=problem.undecided) from problem
+
+    def _failure(self, message: str, rule: str, *, undecided: bool = False) -> GroupFailure:
+        return GroupFailure(f"{self._rule}.{rule} {message}", rule=f"{self._rule}.{rule}", undecided=undecided)
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+def _shown(value: object) -> str:
+    """Return a value for a message, cut: an annotation may hold 256 KiB."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, sorted(names)))

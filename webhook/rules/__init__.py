@@ -4,7 +4,7 @@ Knows policies, requests and CEL programs; follows the API server's own plugins 
 included. Must not know files, clients, clocks or how a review travels; what it needs of the world it asks ``World``.
 """
 
-from webhook.rules.cluster import NEEDED_KINDS, ClusterView
+from webhook.rules.cluster import NEEDED_KINDS, UNDECIDED, ClusterView
 from webhook.rules.compile import (
     CompiledHead,
     CompiledPolicy,
@@ -15,7 +15,7 @@ from webhook.rules.compile import (
     compile_policy,
     references,
 )
-from webhook.rules.declare import ADMISSION_ROOTS, WORKLOAD_ROOTS
+from webhook.rules.declare import ACCESS_TYPES, ADMISSION_ROOTS, NAMESPACE_TYPE, REQUEST_TYPE, WORKLOAD_ROOTS
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
 from webhook.rules.match import match
@@ -26,8 +26,12 @@ from webhook.rules.selectors import selects
 from webhook.rules.world import Situation, World, bare_namespace
 
 __all__ = [
+    "ACCESS_TYPES",
     "ADMISSION_ROOTS",
+    "NAMESPACE_TYPE",
     "NEEDED_KINDS",
+    "REQUEST_TYPE",
+    "UNDECIDED",
     "WORKLOAD_ROOTS",
     "ClusterView",
     "CompiledHead",

@@ -1,0 +1,139 @@
+"""What a WorkloadPolicy is refused for when it is loaded, with field and place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.groups.building import JOB_RULE, compiled, group, workload_policy
+from tests.rules.building import CONFIG_MAP, constraints, named, rule, text
+from webhook.errors import PolicySetError
+from webhook.groups import compile_workload
+from webhook.model.policies import WorkloadPolicy
+
+DEPLOYMENTS = rule(operations=["CREATE"], api_groups=["apps"], api_versions=["v1"], resources=["deployments"])
+GROUP = "spec.podGroups[0]"
+COUNT = f"{GROUP}.members.countExpression"
+
+
+def errors(policy: WorkloadPolicy) -> list[tuple[str, str]]:
+    with pytest.raises(PolicySetError) as raised:
+        compile_workload(policy)
+    return [(error.field, str(error.args[0])) for error in raised.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("policy", "field", "words"),
+    [
+        pytest.param(
+            {"attach": "Native"}, "spec.attach", "attach: Native is not supported by this version", id="the native route"
+        ),
+        pytest.param(
+            {"match_constraints": constraints(DEPLOYMENTS)},
+            "spec.matchConstraints.resourceRules[0]",
+            "groups Jobs only",
+            id="others than Jobs",
+        ),
+        pytest.param(
+            {"match_constraints": constraints(JOB_RULE, rule(api_groups=["batch"], resources=["*"]))},
+            "spec.matchConstraints.resourceRules[1]",
+            "groups Jobs only",
+            id="all of batch, CronJobs included",
+        ),
+        pytest.param(
+            {"match_constraints": constraints(rule(api_groups=["*"], resources=["jobs"]))},
+            "spec.matchConstraints.resourceRules[0]",
+            "groups Jobs only",
+            id="Jobs of any API group",
+        ),
+        pytest.param(
+            {"match_conditions": named(mine="object.spec.paralelism ==")},
+            "spec.mine",
+            "Syntax error",
+            id="a condition that is no CEL",
+        ),
+        pytest.param(
+            {"variables": named(a="request.name")}, "spec.a", "may not read request", id="a variable that reads the request"
+        ),
+        pytest.param(
+            {"variables": named(a="oldObject")}, "spec.a", "may not read oldObject", id="a variable that reads oldObject"
+        ),
+    ],
+)
+def test_a_policy_is_refused_for(policy: dict[str, Any], field: str, words: str) -> None:
+    ((found, message),) = errors(workload_policy(**policy))
+    assert found == field
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "words"),
+    [
+        pytest.param({"instances": "PerItem"}, f"{GROUP}.instances", "instances: PerItem is not supported", id="groups per item"),
+        pytest.param({"stamp": "Pod"}, f"{GROUP}.stamp", "stamp: Pod is not supported", id="stamps on pods"),
+        pytest.param({"where": text("item.a")}, f"{GROUP}.members.where", "where is not supported", id="a filter over a list"),
+        pytest.param({"count": "object.spec."}, COUNT, "Syntax error", id="a count that is no CEL"),
+        pytest.param({"count": "'four'"}, COUNT, "must evaluate to int, not to string", id="a count that is text"),
+        pytest.param({"count": "1.5"}, COUNT, "must evaluate to int, not to double", id="a count that is half a pod"),
+        pytest.param({"count": "request.dryRun ? 1 : 2"}, COUNT, "may not read request", id="a count that reads the request"),
+        pytest.param(
+            {"count": "int(params.data.n)"}, COUNT, "only to a policy with spec.paramKind", id="params without a paramKind"
+        ),
+        pytest.param(
+            {"min_count": "true"},
+            f"{GROUP}.schedulingPolicy.gang.minCountExpression",
+            "must evaluate to int",
+            id="a quorum of truth",
+        ),
+        pytest.param(
+            {"topology": "1"},
+            f"{GROUP}.schedulingConstraints.topology[0].keyExpression",
+            "must evaluate to string",
+            id="a key of one",
+        ),
+        pytest.param(
+            {"priority": "[]"},
+            f"{GROUP}.priorityClassNameExpression",
+            "must evaluate to string",
+            id="a list for a priority class",
+        ),
+    ],
+)
+def test_a_group_is_refused_for(spec: dict[str, Any], field: str, words: str) -> None:
+    ((found, message),) = errors(workload_policy(group(**spec)))
+    assert found == field
+    assert words in message
+
+
+def test_a_pod_cannot_be_in_two_groups() -> None:
+    ((field, message),) = errors(workload_policy(group("a"), group("b")))
+    assert (field, message) == (
+        "spec.podGroups[1].members.path",
+        "spec.template belongs to another group already; a pod has one group",
+    )
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    found = errors(workload_policy(group(count="object.", min_count="'a'", stamp="Pod"), attach="Native"))
+    assert [field.removeprefix(f"{GROUP}.") for field, _ in found] == [
+        "spec.attach", "stamp", "members.countExpression", "schedulingPolicy.gang.minCountExpression",
+    ]  # fmt: skip
+
+
+def test_the_place_is_that_of_the_expression() -> None:
+    with pytest.raises(PolicySetError) as raised:
+        compile_workload(workload_policy(group(count="'four'")))
+    assert (raised.value.path, raised.value.line) == ("policy.yaml", 7)
+
+
+def test_conditions_may_read_the_request_and_what_only_runs_know_is_left_to_them() -> None:
+    policy = compiled(
+        group(count="int(params.data.n)", topology="params.data.key", min_count="variables.half"),
+        match_conditions=named(mine="request.userInfo.username == 'alice' && oldObject == null"),
+        variables=named(half="object.spec.parallelism / 2"),
+        param_kind=CONFIG_MAP,
+    )
+    assert policy.name == "gangs"
+    assert [named.name for named in policy.conditions.match_conditions] == ["mine"]
+    assert [named.name for named in policy.head.variables] == ["half"]

@@ -1,0 +1,34 @@
+"""What stored objects tell of their state: ended, a member, how old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from webhook.model.objects import Object, metadata_of
+from webhook.model.snapshot import Snapshot
+
+
+def is_finished(workload: Object) -> bool:
+    """Tell whether a Job has ended: its Complete or Failed condition is True."""
+    conditions = (workload.get("status") or {}).get("conditions") or ()
+    return any(c.get("type") in ("Complete", "Failed") and c.get("status") == "True" for c in conditions)
+
+
+def members_of(pod_group: str, namespace: str, snapshot: Snapshot) -> Iterator[Object]:
+    """Yield the pods that name a PodGroup and have not ended, as the scheduler counts them."""
+    for pod in snapshot.list("", "Pod", namespace=namespace):
+        named = ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName")
+        if named == pod_group and not has_ended(pod):
+            yield pod
+
+
+def has_ended(pod: Object) -> bool:
+    """Tell whether a pod is Succeeded or Failed; the scheduler has forgotten it then (its informer filters them)."""
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def age_seconds(obj: Object, now: datetime) -> float:
+    """Return how long an object has existed; 0 where that is not known, or where our clock is behind."""
+    created = metadata_of(obj).get("creationTimestamp")
+    return max((now - datetime.fromisoformat(str(created))).total_seconds(), 0.0) if created else 0.0
