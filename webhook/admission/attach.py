@@ -6,8 +6,8 @@ rejected. The controller creates the group objects once it has seen the workload
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from webhook.admission.diff import diff
 from webhook.groups import (
@@ -17,14 +17,17 @@ from webhook.groups import (
     check_capabilities,
     foreign_system,
     group_name,
+    has_native_scheduling,
+    is_cron_jobs,
     is_record_of_another,
+    missing_groups,
     reason_to_leave_alone,
     recorded_names,
     resolve_groups,
     stamp,
 )
-from webhook.model.groups import SCHEDULING_GROUP, Capabilities, GroupPlan, Route
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.groups import GANG_LABEL, Capabilities, GroupPlan, Route
+from webhook.model.objects import Object, labels_of
 from webhook.model.policies import Action, Binding, FailurePolicy
 from webhook.model.requests import Operation
 from webhook.model.snapshot import Snapshot
@@ -69,12 +72,42 @@ class _Claim:
 
     @property
     def acts(self) -> bool:
-        return Action.DENY in self.binding.actions
+        return _acts(self.binding)
 
     def finding(self, verdict: Verdict, message: str = "", *, rule: str = "", field: str = "") -> Finding:
         return Finding(
             policy=self.policy.name, binding=self.binding.name, rule=rule, verdict=verdict, message=message, field=field
         )
+
+
+@dataclass(slots=True)
+class _Record:
+    """What has been said so far, and which bindings want it in the audit log."""
+
+    findings: list[Finding] = field(default_factory=list)
+    audited: set[tuple[str, str]] = field(default_factory=set)
+
+    def trail(self) -> Trail:
+        notes: dict[str, list[str]] = {}
+        for one in self.findings:
+            if one.message and (one.policy, one.binding) in self.audited:
+                notes.setdefault(f"workload-policy.{one.policy}", []).append(f"{one.binding}: {one.message}")
+        return Trail(
+            findings=tuple(self.findings),
+            warnings=tuple(filter(None, map(_warning, self.findings))),
+            audit_annotations={key: "; ".join(dict.fromkeys(said)) for key, said in notes.items()},
+        )
+
+    def denied(self, finding: Finding) -> Denied:
+        if finding not in self.findings:
+            self.findings.append(finding)
+        who = f"WorkloadPolicy '{finding.policy}'" + (f" with binding '{finding.binding}'" if finding.binding else "")
+        message = f"{who} denied request: {finding.message}"
+        return Denied(message=message, reason=finding.reason, code=finding.code, trail=self.trail())
+
+    def admitted(self, finding: Finding | None = None) -> Admitted:
+        self.findings += [finding] if finding else []
+        return Admitted(trail=self.trail())
 
 
 def attach(
@@ -83,58 +116,53 @@ def attach(
     """Answer a mutating review; the plan says which objects the controller will create."""
     if situation.request.operation is not Operation.CREATE or situation.request.sub_resource:
         return Admitted(), None  # a Job's template is immutable, so there is nothing to be done later
-    claims, findings = _claims(policies, situation)
-    broken = next((finding for finding in findings if finding.verdict is Verdict.DENY), None)
+    record = _Record()
+    claims = _claims(policies, situation, record)
+    broken = next((finding for finding in record.findings if finding.verdict is Verdict.DENY), None)
     if broken is not None:
-        return _denied(broken, findings), None
-    watching = [claim for claim in claims if not claim.acts]
-    findings += [_rehearse(claim, situation, surroundings) for claim in watching]
+        return record.denied(broken), None
+    record.findings += [_rehearse(claim, situation, surroundings) for claim in claims if not claim.acts]
     acting = [claim for claim in claims if claim.acts]
     if not acting:
-        return Admitted(trail=_trail(findings)), None
+        return record.admitted(), None
     highest = max(claim.policy.source.precedence for claim in acting)
     best = [claim for claim in acting if claim.policy.source.precedence == highest]
     if len(best) > 1:
-        message = f"{best[0]} and {best[1]} both speak about this object at precedence {highest}; give one a higher precedence"
-        return _denied(best[0].finding(Verdict.DENY, message, rule="precedence"), findings), None
-    return _decide(best[0], situation, surroundings, findings)
+        return record.denied(best[0].finding(Verdict.DENY, _rivalry(best[0], best[1]), rule="precedence")), None
+    return _decide(best[0], situation, surroundings, record)
 
 
-def _claims(policies: Iterable[BoundWorkload], situation: Situation) -> tuple[list[_Claim], list[Finding]]:
+def _claims(policies: Iterable[BoundWorkload], situation: Situation, record: _Record) -> list[_Claim]:
     claims: list[_Claim] = []
-    findings: list[Finding] = []
     for bound in policies:
-        head = bound.policy.source.head
-        for step in invocations(head, bound.bindings, situation):
-            if isinstance(step, Misconfigured):
-                findings.append(_failure(bound.policy, step.binding, step.message))
+        record.audited |= {(bound.policy.name, one.name) for one in bound.bindings if Action.AUDIT in one.actions}
+        for step in invocations(bound.policy.source.head, bound.bindings, situation):
+            if isinstance(step, Misconfigured):  # whatever the binding's actions are, as with native policies
+                record.findings.append(_failure(bound.policy, step.binding, step.message))
                 continue
+            claim = _Claim(policy=bound.policy, binding=step.binding, params=step.params)
             try:
                 if conditions_hold(bound.policy.conditions, situation, step.params):
-                    claims.append(_Claim(policy=bound.policy, binding=step.binding, params=step.params))
+                    claims.append(claim)
             except RuleProblem as problem:
-                findings.append(_failure(bound.policy, step.binding, str(problem)))
-    return claims, findings
+                record.findings.append(_unmet(claim, str(problem), situation, undecided=problem.undecided))
+    return claims
 
 
-def _decide(
-    claim: _Claim, situation: Situation, surroundings: Surroundings, findings: list[Finding]
-) -> tuple[Answer, GroupPlan | None]:
+def _decide(claim: _Claim, situation: Situation, surroundings: Surroundings, record: _Record) -> tuple[Answer, GroupPlan | None]:
     try:
         outcome = _plan(claim, situation, surroundings)
     except GroupFailure as failure:
-        finding = _failure(claim.policy, claim.binding, str(failure), rule=failure.rule)
-        if finding.verdict is Verdict.DENY:
-            return _denied(finding, findings), None
-        return Admitted(trail=_trail([*findings, finding])), None
+        finding = _unmet(claim, str(failure), situation, rule=failure.rule, undecided=failure.undecided)
+        return (record.denied(finding) if finding.verdict is Verdict.DENY else record.admitted(finding)), None
     except GroupProblem as problem:
-        return _denied(claim.finding(Verdict.DENY, str(problem), rule=problem.rule, field=problem.field), findings), None
+        return record.denied(claim.finding(Verdict.DENY, str(problem), rule=problem.rule, field=problem.field)), None
     if isinstance(outcome, Finding):
-        return Admitted(trail=_trail([*findings, outcome])), None
+        return record.admitted(outcome), None
     before = situation.request.object or {}
     after = stamp(before, outcome)
-    trail = _trail([*findings, claim.finding(Verdict.ALLOW, _told(outcome))])
-    return Patched(object=after, patch=diff(before, after), trail=trail), outcome
+    record.findings.append(claim.finding(Verdict.ALLOW, _told(outcome)))
+    return Patched(object=after, patch=diff(before, after), trail=record.trail()), outcome
 
 
 def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> GroupPlan | Finding:
@@ -142,45 +170,80 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
     workload = situation.request.object or {}
     specs = claim.policy.source.pod_groups
     paths = tuple(spec.members.path for spec in specs)
-    if not _is_copied(workload, surroundings.snapshot):
-        reason = reason_to_leave_alone(workload, paths)
-        if reason:
-            return claim.finding(Verdict.ALLOW, f"left as it is: {reason}")
-    system = foreign_system(workload, paths)
-    if system:
-        return claim.finding(
-            Verdict.WARN, f"not grouped: the object carries marks of {system}, and two schedulers must not share it"
-        )
-    if not surroundings.capabilities.group_objects:
-        return claim.finding(Verdict.WARN, f"not grouped: {NO_GROUP_OBJECTS}")
+    aside = _reason_aside(claim, workload, paths, surroundings)
+    if aside is not None:
+        return aside
     names = {spec.name: group_name(workload, spec.name, surroundings.token(), alone=len(specs) == 1) for spec in specs}
     groups = resolve_groups(claim.policy, Run(claim.policy.head, situation, claim.params), names)
     check_capabilities(groups, surroundings.capabilities)
     return GroupPlan(policy=claim.policy.name, binding=claim.binding.name, route=Route.MANAGED, groups=groups)
 
 
+def _reason_aside(claim: _Claim, workload: Object, paths: tuple[str, ...], surroundings: Surroundings) -> Finding | None:
+    """Return why the object gets no group of ours; a warning wherever its pods would start one by one for it."""
+    stale = frozenset(recorded_names(workload).values()) if _is_copied(workload, surroundings.snapshot) else frozenset()
+    reason = reason_to_leave_alone(workload, paths, stale=stale)
+    if not reason and has_native_scheduling(workload):
+        lost = _why_lost(workload, surroundings.capabilities)
+        if lost:
+            return claim.finding(
+                Verdict.WARN, f"not grouped: it has spec.scheduling already, {lost}; leave it out, to be grouped"
+            )
+        reason = "it has spec.scheduling already"
+    if not reason and _has_opted_out(claim, workload):
+        reason = f"its label {GANG_LABEL} says false"
+    if reason:
+        return claim.finding(Verdict.ALLOW, f"left as it is: {reason}")
+    system = foreign_system(workload, paths)
+    if system:
+        message = f"not grouped: the object carries marks of {system}, and two schedulers must not share it"
+        return claim.finding(Verdict.WARN, message)
+    if not surroundings.capabilities.group_objects:
+        return claim.finding(Verdict.WARN, f"not grouped: {NO_GROUP_OBJECTS}")
+    return None
+
+
+def _why_lost(workload: Object, capabilities: Capabilities) -> str:
+    """Return what becomes of a user's own ``spec.scheduling`` where nobody acts on it; empty where somebody does."""
+    if is_cron_jobs(workload):
+        return "which the Job controller does not read on Jobs of a CronJob"
+    if not capabilities.native_jobs:
+        return "which the API server drops, because feature gate WorkloadWithJob is off there"
+    return ""
+
+
+def _has_opted_out(claim: _Claim, workload: Object) -> bool:
+    """Tell whether the user wants no group, and may say so. Raises GroupProblem where the policy does not allow it."""
+    if labels_of(workload).get(GANG_LABEL) != "false":
+        return False
+    if GANG_LABEL in claim.policy.source.allowed_overrides:
+        return True
+    field = f"metadata.labels[{GANG_LABEL}]"
+    problem = f"{field} is false, but the policy does not allow to opt out (spec.overrides.allow)"
+    raise GroupProblem(problem, rule="overrides", field=field)
+
+
 def _is_copied(workload: Object, snapshot: Snapshot) -> bool:
     """Tell whether the object brings our record of another one, as ``kubectl get -o yaml`` put under a new name does.
 
-    The record says for which name it was made; and where the name is the same, a group that exists already belongs to
+    The record says for which name it was made; and where the name is the same, a group that exists already is that of
     an earlier object. In a second call for the same request (reinvocation) neither can be.
     """
-    if is_record_of_another(workload):
-        return True
-    namespace = str(metadata_of(workload).get("namespace", ""))
-    found = (snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, name)) for name in recorded_names(workload).values())
-    return any(group is not None and metadata_of(group).get("ownerReferences") for group in found)
+    names = recorded_names(workload).values()
+    return is_record_of_another(workload) or len(missing_groups(workload, names, snapshot)) < len(names)
 
 
 def _rehearse(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Finding:
     """Say what a binding that only warns or audits would do."""
-    verdict = Verdict.WARN if Action.WARN in claim.binding.actions else Verdict.AUDIT
+    verdict = _watching(claim.binding)
     try:
         outcome = _plan(claim, situation, replace(surroundings, token=lambda: "0" * 10))
+    except GroupFailure as failure:
+        return _unmet(claim, str(failure), situation, rule=failure.rule, undecided=failure.undecided)
     except GroupProblem as problem:
         return claim.finding(verdict, f"would be refused: {problem}", rule=problem.rule, field=problem.field)
     if isinstance(outcome, Finding):
-        return replace(outcome, verdict=verdict)
+        return outcome if outcome.verdict is Verdict.ALLOW else replace(outcome, verdict=verdict)
     return claim.finding(verdict, f"would be grouped: {_told(outcome)}")
 
 
@@ -189,6 +252,33 @@ def _told(plan: GroupPlan) -> str:
         f"{group.count} pods in one PodGroup" + (f", {group.min_count} at once or none" if group.min_count else "")
         for group in plan.groups
     )
+
+
+def _rivalry(first: _Claim, second: _Claim) -> str:
+    if first.binding.name == second.binding.name and first.policy.name == second.policy.name:
+        return f"{first} has several params for this object, and only one can group it; narrow its paramRef"
+    if first.policy.name == second.policy.name:
+        return f"{first} and binding '{second.binding.name}' both speak about this object; narrow one of the bindings"
+    precedence = first.policy.source.precedence
+    return f"{first} and {second} both speak about this object at precedence {precedence}; give one a higher precedence"
+
+
+def _acts(binding: Binding) -> bool:
+    return Action.DENY in binding.actions
+
+
+def _watching(binding: Binding) -> Verdict:
+    return Verdict.WARN if Action.WARN in binding.actions else Verdict.AUDIT
+
+
+def _unmet(claim: _Claim, message: str, situation: Situation, *, rule: str = "", undecided: bool) -> Finding:
+    """Say that a policy could not be evaluated: a binding that only watches refuses nothing for it."""
+    if undecided and situation.skip_undecided:
+        return claim.finding(Verdict.SKIP, message, rule=rule)
+    failed = _failure(claim.policy, claim.binding, message, rule=rule)
+    if failed.verdict is Verdict.DENY and not claim.acts:
+        return claim.finding(_watching(claim.binding), f"would be refused: {message}", rule=rule)
+    return failed
 
 
 def _failure(policy: CompiledWorkload, binding: Binding | None, message: str, *, rule: str = "") -> Finding:
@@ -204,30 +294,13 @@ def _failure(policy: CompiledWorkload, binding: Binding | None, message: str, *,
     )
 
 
-def _denied(finding: Finding, findings: Sequence[Finding]) -> Denied:
-    who = f"WorkloadPolicy '{finding.policy}'" + (f" with binding '{finding.binding}'" if finding.binding else "")
-    everything = findings if finding in findings else [*findings, finding]
-    return Denied(
-        message=f"{who} denied request: {finding.message}",
-        reason=finding.reason,
-        code=finding.code,
-        trail=_trail(everything),
-    )
-
-
-def _trail(findings: Sequence[Finding]) -> Trail:
-    return Trail(
-        findings=tuple(findings),
-        warnings=tuple(_warnings(findings)),
-        audit_annotations={
-            f"workload-policy.{finding.policy}": finding.message for finding in findings if finding.verdict is Verdict.AUDIT
-        },
-    )
-
-
-def _warnings(findings: Sequence[Finding]) -> Iterator[str]:
-    for finding in findings:
-        if finding.verdict is Verdict.WARN:
-            yield f"WorkloadPolicy '{finding.policy}' with binding '{finding.binding}': {finding.message}"
-        elif finding.verdict is Verdict.ERROR:
-            yield f"WorkloadPolicy '{finding.policy}' could not be evaluated, so the object was not grouped: {finding.message}"
+def _warning(finding: Finding) -> str:
+    match finding.verdict:
+        case Verdict.WARN:
+            return f"WorkloadPolicy '{finding.policy}' with binding '{finding.binding}': {finding.message}"
+        case Verdict.ERROR:
+            return f"WorkloadPolicy '{finding.policy}' could not be evaluated, so the object was not grouped: {finding.message}"
+        case Verdict.SKIP:
+            return f"WorkloadPolicy '{finding.policy}' with binding '{finding.binding}' was skipped: {finding.message}"
+        case _:
+            return ""

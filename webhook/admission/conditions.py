@@ -11,14 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from webhook.model.policies import Head, LabelSelector, Requirement, ResourceRule
+from webhook.model.policies import Action, Binding, FailurePolicy, Head, LabelSelector, Requirement, ResourceRule
 from webhook.rules import NamedProgram
 
 _SAYABLE = frozenset({"object", "oldObject", "request"})
 
 
 def condition_text(policies: Iterable[tuple[Head, Sequence[NamedProgram]]]) -> str:
-    """Return one CEL expression, true for what some policy speaks about; empty where rules say all that can be said."""
+    """Return one CEL expression, true for what some policy speaks about; empty where rules say all that can be said.
+
+    The conditions given with a policy are those whose failure may count in the API server already.
+    """
     terms = []
     narrower = False
     for head, conditions in policies:
@@ -27,6 +30,25 @@ def condition_text(policies: Iterable[tuple[Head, Sequence[NamedProgram]]]) -> s
         terms.append(" && ".join([_guard(head.match_constraints.resource_rules), *further]))
     unique = list(dict.fromkeys(terms))
     return " ||\n".join(f"({term})" for term in unique) if narrower else ""
+
+
+def may_fail_early(head: Head, bindings: Iterable[Binding]) -> bool:
+    """Tell whether a match condition that fails in the API server does no more than it would do here.
+
+    There it refuses the request for a webhook with failurePolicy Fail, unheard; so it must be one that the policy refuses
+    for the same failure, wherever its rules match. Under Ignore both sides leave the policy out.
+    """
+    if head.failure_policy is FailurePolicy.IGNORE:
+        return True
+    constraints = head.match_constraints
+    if constraints.exclude_resource_rules or any(rule.resource_names for rule in constraints.resource_rules):
+        return False
+    return constraints.namespace_selector == LabelSelector() and any(map(_always_denies, bindings))
+
+
+def _always_denies(binding: Binding) -> bool:
+    skips = binding.param_ref is not None and binding.param_ref.parameter_not_found_action == "Allow"
+    return Action.DENY in binding.actions and binding.match_resources is None and not skips
 
 
 def _further(head: Head, conditions: Sequence[NamedProgram]) -> Iterator[str]:
@@ -43,13 +65,20 @@ def _guard(rules: Sequence[ResourceRule]) -> str:
 
 
 def _rule(rule: ResourceRule) -> str:
-    names = sorted({resource.partition("/")[0] for resource in rule.resources})
     said = [f"request.operation in {_list(sorted(rule.operations))}"] if "*" not in rule.operations else []
-    if "*" not in names:
-        said.append(f"request.resource.resource in {_list(names)}")
+    said += [f"({' || '.join(_resource(text) for text in sorted(rule.resources))})"] if "*/*" not in rule.resources else []
     if "*" not in rule.api_groups:
         said.append(f"request.resource.group in {_list(sorted(rule.api_groups))}")
     return "(" + " && ".join(said or ["true"]) + ")"
+
+
+def _resource(text: str) -> str:
+    """Say a resource with its subresource: what is written for one of them may well fail on the other."""
+    name, _, sub = text.partition("/")
+    said = [] if name == "*" else [f"request.resource.resource == {json.dumps(name)}"]
+    if sub != "*":
+        said.append(f"request.?subResource.orValue('') == {json.dumps(sub)}")
+    return " && ".join(said or ["true"])
 
 
 def _selector(selector: LabelSelector) -> Iterator[str]:

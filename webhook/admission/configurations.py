@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.admission.conditions import condition_text
+from webhook.admission.conditions import condition_text, may_fail_early
 from webhook.admission.policyset import PolicySet, is_served
 from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL, PROBE_LABEL
 from webhook.model.objects import Object
@@ -22,6 +22,11 @@ from webhook.rules import CompiledHead
 CONFIGURATION_NAME = "gangwarden"
 CONDITION_NAME = "some-policy-speaks-about-it"
 _TIMEOUT_SECONDS = 10
+_NO_PROBE = {
+    "name": "no-probe-of-our-own",
+    "expression": f"!request.?dryRun.orValue(false) || object == null || !object.?metadata.?labels[?'{PROBE_LABEL}'].hasValue()",
+}
+"""Our capability probe would else be answered by ourselves. Only where nothing is stored: anybody can write a label."""
 _SUFFIX = "gangwarden.dev"
 
 
@@ -63,20 +68,33 @@ class WebhookNeeds:
 
 def webhook_needs(policies: PolicySet) -> WebhookNeeds:
     """Return what must be sent to us for these policies; a policy without a binding asks for nothing."""
-    bound = [policy.head for policy, bindings in policies.validating if bindings and is_served(policy)]
+    bound = [(policy.head, bindings) for policy, bindings in policies.validating if bindings and is_served(policy)]
+    # The mutating webhook is one of failurePolicy Ignore, so there a condition that fails would go unheard.
+    mutating = [
+        (one.policy.conditions, one.policy.source.head.failure_policy is FailurePolicy.IGNORE)
+        for one in policies.workload
+        if one.bindings
+    ]
     return WebhookNeeds(
-        mutating=_path_needs(one.policy.conditions for one in policies.workload if one.bindings),
+        mutating=_path_needs(mutating),
         validating={
-            failure: _path_needs(head for head in bound if head.source.failure_policy is failure) for failure in FailurePolicy
+            failure: _path_needs(
+                [
+                    (head, may_fail_early(head.source, bindings))
+                    for head, bindings in bound
+                    if head.source.failure_policy is failure
+                ]
+            )
+            for failure in FailurePolicy
         },
     )
 
 
-def _path_needs(heads: Iterable[CompiledHead]) -> PathNeeds:
-    found = list(heads)
+def _path_needs(heads: Sequence[tuple[CompiledHead, bool]]) -> PathNeeds:
+    """Return what a path needs of policies; with each head whether its own match conditions may be told."""
     return PathNeeds(
-        rules=tuple(rule for head in found for rule in head.source.match_constraints.resource_rules),
-        condition=condition_text((head.source, head.match_conditions) for head in found),
+        rules=tuple(rule for head, _ in heads for rule in head.source.match_constraints.resource_rules),
+        condition=condition_text((head.source, head.match_conditions if told else ()) for head, told in heads),
     )
 
 
@@ -112,7 +130,7 @@ def _webhook(phase: str, policy: FailurePolicy, needs: PathNeeds, *, common: Obj
         "rules": _merged(needs.rules),
         "failurePolicy": policy.value,
         # Always written: what a plan does not mention stays as it is in the cluster, and an old condition must not.
-        "matchConditions": [{"name": CONDITION_NAME, "expression": needs.condition}] if needs.condition else [],
+        "matchConditions": [_NO_PROBE, *([{"name": CONDITION_NAME, "expression": needs.condition}] if needs.condition else [])],
         **common,
     }
 
@@ -122,7 +140,7 @@ def _common(excluded: Sequence[str]) -> Object:
     return {
         "matchPolicy": "Equivalent",
         "namespaceSelector": {"matchExpressions": [namespaces]},
-        "objectSelector": {"matchExpressions": [{"key": PROBE_LABEL, "operator": "DoesNotExist"}]},
+        "objectSelector": {"matchExpressions": []},  # of the caller's labels, so nothing may hang on it
         "sideEffects": "None",
         "timeoutSeconds": _TIMEOUT_SECONDS,
         "admissionReviewVersions": ["v1"],

@@ -18,7 +18,7 @@ from webhook.policies import load_manifests
 from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
 
-ASSUMED = Capabilities(group_objects=True, native_jobs=False, topology=True, shared_claims=True)
+ASSUMED = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
 """Without a snapshot nothing is known, and a verdict about gates would be a guess: they are taken as on."""
 
 
