@@ -108,6 +108,8 @@ class ControllerSettings:
     """First pause after a failed reconciliation; doubled up to ``backoff_limit_seconds``."""
     backoff_limit_seconds: float = 60.0
     """Longest pause after failed reconciliations."""
+    collect_seconds: float = 10.0
+    """How often PodGroups without a workload are looked for."""
     orphan_grace_seconds: float = 30.0
     """How long a PodGroup of ours may stand without owner and without pods before it is deleted."""
     silent_wait_seconds: float = 5.0

@@ -63,8 +63,25 @@ async def test_probes_are_dry_and_marked(fake: FakeApi, api: Api) -> None:
     assert fake.objects == {}
 
 
-async def test_a_probe_that_is_refused_teaches_nothing(fake: FakeApi, api: Api) -> None:
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (None, Capabilities(group_objects=True)),
+        (Capabilities(topology=True), Capabilities(group_objects=True, topology=True)),
+    ],
+    ids=["nothing else was known", "what was known stays"],
+)
+async def test_a_probe_that_is_refused_leaves_what_is_served(
+    fake: FakeApi, api: Api, known: Capabilities | None, expected: Capabilities
+) -> None:
+    """A policy against Jobs in the namespace of the probe must not look like a cluster without groups."""
     fake.documents[DISCOVERY] = SERVED
     fake.forbidden.append("/jobs")
-    with pytest.raises(ClusterError, match="403"):
+    assert await probe_capabilities(api, known=known) == expected
+
+
+async def test_an_api_server_that_is_away_teaches_nothing(fake: FakeApi, api: Api) -> None:
+    fake.documents[DISCOVERY] = SERVED
+    fake.failures += [(503, {"message": "overloaded"})] * 10
+    with pytest.raises(ClusterError, match="503"):
         await probe_capabilities(api)

@@ -27,6 +27,7 @@ _NUMBERS = {
     "renewAfterFraction": "renew_after_fraction",
     "clockSkewSeconds": "clock_skew_seconds",
     "overlapSeconds": "overlap_seconds",
+    "checkSeconds": "check_seconds",
 }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry
@@ -48,6 +49,8 @@ class Plan:
     port: int = 9443
     cert_dir: str = ""
     cert_secret: str = ""
+    cert_profile: str = ""
+    """What certificates are to look like; empty: the shipped profile."""
     endpoint: Endpoint | None = None
     """Where the API server reaches us; None: somebody else keeps the webhook configurations."""
     excluded_namespaces: tuple[str, ...] = ()
@@ -79,7 +82,6 @@ class ClusterProcess:
         async with await connect(self._plan.kubeconfig, self._plan.context) as connection:
             api = Api.over(connection)
             capabilities = CapabilityWatch(api)
-            await capabilities.look()
             try:
                 await self._run_parts(api, capabilities, stop)
             except* GangwardenError as failures:
@@ -97,16 +99,24 @@ class ClusterProcess:
                 api, feed, self._store, capabilities=lambda: capabilities.current, settings=self._settings.controller
             )
         async with asyncio.TaskGroup() as tasks:
-            beside = [tasks.create_task(feed.run()), tasks.create_task(capabilities.run())]
+            beside = [tasks.create_task(feed.run())]
             tasks.create_task(watcher.run(stop))
-            await feed.wait_synced(_SYNC_SECONDS)
-            if controller is not None:
+            await _unless(stop, self._know(feed, capabilities))
+            if not stop.is_set():
+                beside.append(tasks.create_task(capabilities.run()))
+            if controller is not None and not stop.is_set():
                 beside.append(tasks.create_task(controller.run()))
-            if webhook is not None:
+            if webhook is not None and not stop.is_set():
                 await self._serve(webhook, feed, capabilities, stop)
             await stop.wait()
             for task in beside:
                 task.cancel()
+
+    @staticmethod
+    async def _know(feed: SnapshotFeed, capabilities: CapabilityWatch) -> None:
+        """Wait until both are known: without either, an answer would be a guess."""
+        await capabilities.look_first(_SYNC_SECONDS)
+        await feed.wait_synced(_SYNC_SECONDS)
 
     async def _serve(self, webhook: WebhookPart, feed: SnapshotFeed, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
         reviewer = LiveReviewer(self._store, lambda: feed.current, lambda: capabilities.current, limits=self._settings.evaluation)
@@ -119,7 +129,8 @@ class ClusterProcess:
         )
 
     def _webhook_part(self, api: Api) -> WebhookPart:
-        profile = load_profile(bundled_profile(), self._settings.certificates)
+        path = Path(self._plan.cert_profile) if self._plan.cert_profile else bundled_profile()
+        profile = load_profile(path, self._settings.certificates)
         return WebhookPart(
             api,
             self._store,
@@ -145,6 +156,18 @@ class ClusterProcess:
         fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *(CONTROLLER_KINDS if self._plan.controller else ()))}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())
+
+
+async def _unless(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> None:
+    """Wait for something, or for the end: a process that is told to go while it starts must not be killed for waiting."""
+    task, stopping = asyncio.ensure_future(waiting), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+    finally:
+        task.cancel()
+        stopping.cancel()
 
 
 def _first(failures: BaseExceptionGroup[GangwardenError]) -> GangwardenError:

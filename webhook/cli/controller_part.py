@@ -9,11 +9,14 @@ from collections.abc import Callable, Sequence
 
 from webhook.admission import SnapshotWorld
 from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, SnapshotFeed
-from webhook.controller import Controller
+from webhook.controller import Controller, Shortfall
 from webhook.model.actions import PlannedAction, Tell
 from webhook.model.groups import Capabilities
 from webhook.policies import PolicyStore
 from webhook.settings import ControllerSettings
+
+_REFUSALS = (400, 403, 413, 422)
+"""What the API server answers to an object that it will not have. Not 404, 409, 429 or 5xx: those pass."""
 
 
 class FencedActor:
@@ -22,10 +25,12 @@ class FencedActor:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    async def perform_all(self, actions: Sequence[PlannedAction]) -> bool:
+    async def perform_all(self, actions: Sequence[PlannedAction]) -> Shortfall | None:
         """Perform actions in order; an event that could not be told is no reason to plan again."""
-        outcomes = await self._executor.perform(actions)
-        return not any(isinstance(outcome, Failed) and not isinstance(outcome.action, Tell) for outcome in outcomes)
+        for outcome in await self._executor.perform(actions):
+            if isinstance(outcome, Failed) and not isinstance(outcome.action, Tell):
+                return Shortfall(because=str(outcome.error), is_refusal=outcome.error.status in _REFUSALS)
+        return None
 
 
 class ControllerPart:

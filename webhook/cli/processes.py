@@ -15,6 +15,9 @@ from webhook.server import configure_logging
 def serving_options(command: Any) -> Any:
     """Add where a replica listens and where its certificates are."""
     for option in (
+        click.option(
+            "--cert-profile", default="", metavar="PATH", help="Names and lifetimes of certificates; the shipped ones by default."
+        ),
         click.option("--cert-secret", default="", metavar="NS/NAME", help="Secret that replicas share for certificates."),
         click.option(
             "--cert-dir", default=".gangwarden/certs", show_default=True, metavar="PATH", help="Folder for certificates."
@@ -81,6 +84,7 @@ def _serving(options: dict[str, Any]) -> dict[str, Any]:
         "port": options["port"],
         "cert_dir": options["cert_dir"],
         "cert_secret": options["cert_secret"],
+        "cert_profile": options["cert_profile"],
         "endpoint": endpoint_of(options["url"], options["service"]),
         "excluded_namespaces": tuple(options["excluded_namespaces"]),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ _LOG = structlog.get_logger(__name__)
 _TRUST_SECONDS = 10.0
 """How often the live caBundle is compared with the served certificate: a GitOps tool may overwrite it at any time."""
 _RETRY_SECONDS = 2.0
+_KEEP_SECONDS = 30.0
+"""How often the live configurations are compared with what the policies need: one that was deleted judges nothing."""
 
 
 class WebhookPart:
@@ -97,7 +100,10 @@ class WebhookPart:
         return material
 
     async def _keep(self, endpoint: Endpoint, excluded: tuple[str, ...], rotator: Rotator) -> None:
-        """Apply the configurations now and whenever the policies change; a refusal is told and tried again."""
+        """Apply the configurations now, whenever the policies change, and now and then, for others write there as well.
+
+        A refusal is told and tried again.
+        """
         while True:
             self._changed.clear()
             try:
@@ -106,7 +112,8 @@ class WebhookPart:
                 _LOG.warning("webhook configurations not written", error=str(error))
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
-            await self._changed.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), _KEEP_SECONDS)
 
     async def _apply(self, endpoint: Endpoint, excluded: tuple[str, ...], material: Material) -> None:
         bundle = base64.b64encode(material.ca).decode()

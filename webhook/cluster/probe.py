@@ -7,18 +7,26 @@ nothing about the gates of the scheduler and the controller manager.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import structlog
+
 from webhook.cluster.api import Api
 from webhook.errors import ClusterError
 from webhook.model.groups import PROBE_LABEL, SCHEDULING_VERSION, Capabilities
 from webhook.model.objects import Object
 
+_LOG = structlog.get_logger(__name__)
+_REFUSALS = (400, 403, 404, 422)
 _TEMPLATE = {"restartPolicy": "Never", "containers": [{"name": "probe", "image": "probe"}]}
 
 
-async def probe_capabilities(api: Api, *, namespace: str = "default") -> Capabilities:
+async def probe_capabilities(api: Api, *, known: Capabilities | None = None, namespace: str = "default") -> Capabilities:
     """Ask what this API server keeps of group fields; repeat it, gates change with every upgrade.
 
-    Raises ClusterError when the server is away or refuses the probe: then nothing new is known.
+    Where the probe is refused (by RBAC, or by somebody's admission policy for that namespace), what is served still tells
+    that GenericWorkload is on (storage_scheduling.go installs nothing without it); of the rest ``known`` stays.
+    Raises ClusterError when the server is away: then nothing new is known.
     """
     try:
         served = await api.read(f"/apis/{SCHEDULING_VERSION}")
@@ -29,8 +37,14 @@ async def probe_capabilities(api: Api, *, namespace: str = "default") -> Capabil
     names = {entry.get("name") for entry in served.get("resources") or ()}
     if not {"workloads", "podgroups"} <= names:
         return Capabilities()
-    job = (await api.create(_job(namespace), dry_run=True))["spec"]
-    group = (await api.create(_pod_group(namespace), dry_run=True))["spec"]
+    try:
+        job = (await api.create(_job(namespace), dry_run=True))["spec"]
+        group = (await api.create(_pod_group(namespace), dry_run=True))["spec"]
+    except ClusterError as error:
+        if error.status not in _REFUSALS:
+            raise
+        _LOG.warning("the probe of group fields was refused", error=str(error))
+        return replace(known or Capabilities(), group_objects=True)
     return Capabilities(
         group_objects="schedulingGroup" in job["template"]["spec"],
         native_jobs="scheduling" in job,

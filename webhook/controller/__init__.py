@@ -4,6 +4,6 @@ Knows when to look and what to do after a failure. Must not know how the API ser
 disk: it is handed a feed, an actor and a policy store, and calls the thinking rooms for every decision.
 """
 
-from webhook.controller.process import CONTROLLER_KINDS, Actor, Controller, Feed
+from webhook.controller.process import CONTROLLER_KINDS, Actor, Controller, Feed, Shortfall
 
-__all__ = ["CONTROLLER_KINDS", "Actor", "Controller", "Feed"]
+__all__ = ["CONTROLLER_KINDS", "Actor", "Controller", "Feed", "Shortfall"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
 from webhook.controller.upkeep import Upkeep
 from webhook.groups import plan_orphans, recorded_names
-from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
+from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
@@ -28,7 +29,7 @@ from webhook.settings import ControllerSettings
 _LOG = structlog.get_logger(__name__)
 WORKERS = 4
 """Workloads handled at the same time: each waits for the API server most of the time."""
-_ORPHAN_SECONDS = 10.0
+_JOB = ("batch", "Job")
 _TELL_AGAIN_SECONDS = 300.0
 """The same sentence about the same object is told again after this long, so that its event does not age away (1 h)."""
 CONTROLLER_KINDS = (
@@ -50,11 +51,20 @@ class Feed(Protocol):
         """Call the listener with key, old and new object after every change."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortfall:
+    """Why not all actions were performed, so that all should be planned again."""
+
+    because: str
+    is_refusal: bool
+    """The API server said no to what we asked for: the same question gets the same answer until somebody changes something."""
+
+
 class Actor(Protocol):
     """Whoever performs actions."""
 
-    async def perform_all(self, actions: Sequence[PlannedAction]) -> bool:
-        """Perform actions in order; False when one failed and all should be planned again."""
+    async def perform_all(self, actions: Sequence[PlannedAction]) -> Shortfall | None:
+        """Perform actions in order, up to the first write that fails; what was only to be told is no reason to fail."""
 
 
 class Policies(Protocol):
@@ -107,12 +117,13 @@ class Controller:
         if self._queue is None:
             return
         obj = new or old or {}
-        if recorded_names(obj):
-            self._queue.add(key)
+        if (key.group, key.kind) == _JOB:
+            if recorded_names(obj):
+                self._queue.add(key)
             return
         for owner in metadata_of(obj).get("ownerReferences") or ():
             group, _, _ = str(owner.get("apiVersion", "")).rpartition("/")
-            if (group, owner.get("kind")) == ("batch", "Job") and self._is_member_or_group(key, obj):
+            if (group, owner.get("kind")) == _JOB and self._is_member_or_group(key, obj):
                 self._queue.add(ObjectKey("batch", "Job", key.namespace, str(owner.get("name"))))
 
     @staticmethod
@@ -152,30 +163,36 @@ class Controller:
         for action in actions:
             if isinstance(action, Recheck):
                 queue.add_after(key, action.after_seconds)
-        news = [action for action in actions if self._is_news(action)]
-        performed = await self._actor.perform_all(news)
-        if performed:
-            self._applied |= {ObjectKey.of(action.object): action.object for action in news if isinstance(action, Apply)}
-        return performed
+        # Events last, in a call of their own: a write that fails must not keep its reason from being read.
+        writes = [action for action in actions if isinstance(action, Apply | Delete) and self._is_news(action)]
+        shortfall = await self._actor.perform_all(writes) if writes else None
+        if shortfall is None:
+            self._applied |= {ObjectKey.of(action.object): action.object for action in writes if isinstance(action, Apply)}
+        tells = [action for action in actions if isinstance(action, Tell)]
+        if shortfall is not None and shortfall.is_refusal:
+            tells = [*tells, _tell_refused(workload, shortfall)]
+        await self._tell(tells)
+        return shortfall is None
 
-    def _is_news(self, action: PlannedAction) -> bool:
-        """Tell whether an action is to be performed: not what was just applied, nor a sentence that was told of late."""
-        if isinstance(action, Recheck):
-            return False
-        if isinstance(action, Apply):
-            return self._applied.get(ObjectKey.of(action.object)) != action.object
-        if not isinstance(action, Tell):
-            return True
-        now, place = datetime.now(UTC), (str(metadata_of(action.about).get("uid")), action.reason)
-        message, at = self._told.get(place, ("", now))
-        if message == action.message and (now - at).total_seconds() < _TELL_AGAIN_SECONDS:
-            return False
-        self._told[place] = (action.message, now)
-        return True
+    def _is_news(self, action: Apply | Delete) -> bool:
+        """Tell whether a write is to be performed: not what was just applied and has not come back yet."""
+        return isinstance(action, Delete) or self._applied.get(ObjectKey.of(action.object)) != action.object
+
+    async def _tell(self, tells: Sequence[Tell]) -> None:
+        """Tell each sentence once, and again when it has grown old."""
+        now = datetime.now(UTC)
+        news = [tell for tell in tells if self._is_untold(tell, now)]
+        if news and await self._actor.perform_all(news) is None:
+            self._told |= {_place(tell): (tell.message, now) for tell in news}
+
+    def _is_untold(self, tell: Tell, now: datetime) -> bool:
+        message, at = self._told.get(_place(tell), ("", now))
+        return message != tell.message or (now - at).total_seconds() >= _TELL_AGAIN_SECONDS
 
     async def _resync(self, queue: WorkQueue[ObjectKey]) -> None:
+        """Look at every workload now and then: a lost event costs minutes then, not for ever."""
         while True:
-            jobs = [job for job in self._feed.current.list("batch", "Job") if recorded_names(job)]
+            jobs = [job for job in self._feed.current.list(*_JOB) if recorded_names(job)]
             self._applied.clear()  # whatever has not come back by now is worth another write
             for job in jobs:
                 queue.add(ObjectKey.of(job))
@@ -186,6 +203,24 @@ class Controller:
     async def _collect(self) -> None:
         """Delete group objects that lost their workload."""
         while True:
-            await asyncio.sleep(_ORPHAN_SECONDS)
-            actions = plan_orphans(self._feed.current, now=datetime.now(UTC), grace_seconds=self._settings.orphan_grace_seconds)
-            await self._actor.perform_all(actions)
+            await asyncio.sleep(self._settings.collect_seconds)
+            snapshot = self._feed.current
+            if not snapshot.knows("", "Pod"):
+                continue  # without a look at the pods every group seems to be without
+            try:
+                orphans = plan_orphans(snapshot, now=datetime.now(UTC), grace_seconds=self._settings.orphan_grace_seconds)
+                await self._actor.perform_all(orphans)
+            except Exception:  # noqa: BLE001 - a bug on one object must not stop the upkeep of all others
+                _LOG.exception("orphans not collected")
+
+
+def _place(tell: Tell) -> tuple[str, str]:
+    return str(metadata_of(tell.about).get("uid")), tell.reason
+
+
+def _tell_refused(workload: Object, shortfall: Shortfall) -> Tell:
+    message = (
+        f"The API server refused its group objects: {shortfall.because}. Its pods wait until that is mended; what stands in the "
+        "way is often the priority class, a ResourceQuota or an admission policy."
+    )
+    return Tell(about=workload, reason="GroupRefused", message=message)

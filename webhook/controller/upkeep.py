@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from webhook.admission import PolicySet, recorded_bound
+from webhook.admission import Asker, PolicySet, recorded_bound, request_for
 from webhook.groups import (
+    GroupFailure,
     GroupProblem,
+    age_seconds,
+    check_capabilities,
     is_finished,
+    is_whole,
+    missing_groups,
     plan_group,
     plan_recorded,
     plan_without_policy,
@@ -17,15 +22,16 @@ from webhook.groups import (
     recorded_policy,
     why_waiting,
 )
-from webhook.model.actions import PlannedAction, Recheck, Tell
+from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities, GroupPlan, PlannedGroup
-from webhook.model.objects import Kind, Object, ObjectKey, Resource, metadata_of
-from webhook.model.requests import AdmissionRequest
+from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
-from webhook.rules import Situation, World
+from webhook.rules import ClusterView, Situation, World
 
 _HOLD_SECONDS = 60.0
-"""How soon a workload is looked at again that cannot get its group as things are."""
+"""How soon a workload is looked at again that cannot get its group as it is: an edit of it brings it sooner."""
+_RETRY_SECONDS = 10.0
+"""The same where something else is in the way: params that are not there yet, a gate that may come back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,52 +50,78 @@ class Upkeep:
 
     def plan(self, workload: Object) -> tuple[PlannedAction, ...]:
         """Return what is to be done for a workload that carries our record; nothing for any other."""
-        if not recorded_names(workload) or metadata_of(workload).get("deletionTimestamp") or is_finished(workload):
+        names = recorded_names(workload)
+        if not names or metadata_of(workload).get("deletionTimestamp") or is_finished(workload):
             return ()
+        missing = missing_groups(workload, names.values(), self.snapshot)
         if not self.capabilities.group_objects:
-            return self._hold(
-                workload, "NoGroupObjects", "the API server serves no PodGroups (feature gate GenericWorkload is off)"
-            )
+            why = "the API server serves no PodGroups (feature gate GenericWorkload is off)"
+            return self._hold(workload, "NoGroupObjects", why, after_seconds=_RETRY_SECONDS) if missing else ()
         try:
-            plan, told = self._group_plan(workload)
+            plan, actions = self._plan(workload)
         except GroupProblem as problem:
-            return self._hold(workload, "GroupNotPlanned", str(problem))
-        return (*told, *plan_group(workload, plan, self.snapshot), *self._waits(workload, plan))
+            return self._unplanned(workload, problem, is_missing=bool(missing))
+        return (*actions, *self._dropped(workload, plan, missing), *self._waits(workload, plan))
 
-    def _group_plan(self, workload: Object) -> tuple[GroupPlan, tuple[PlannedAction, ...]]:
+    def _plan(self, workload: Object) -> tuple[GroupPlan, tuple[PlannedAction, ...]]:
         found = recorded_bound(self.policies, workload)
         if found is not None:
             bound, binding = found
-            return plan_recorded(bound.policy, binding, self._situation(workload)), ()
+            plan = plan_recorded(bound.policy, binding, self._situation(workload))
+            if is_whole(plan, workload):
+                return plan, plan_group(workload, plan, self.snapshot)
+        plan = plan_without_policy(workload)
+        actions = plan_group(workload, plan, self.snapshot)
+        guessed = tuple(action for action in actions if not (isinstance(action, Apply) and not action.is_new))
+        if any(isinstance(action, Apply) for action in guessed):
+            guessed = (*guessed, self._tell_policy_gone(workload))
+        return plan, guessed
+
+    @staticmethod
+    def _tell_policy_gone(workload: Object) -> Tell:
         policy, _ = recorded_policy(workload)
         message = (
-            f"WorkloadPolicy {policy!r}, by which it was grouped, is not among the loaded policies; all its pods form the group "
-            "instead, as gangs do by default. Restore the policy, or create the workload again."
+            f"WorkloadPolicy {policy!r}, by which it was grouped, is not among the loaded policies, or has other groups now; all "
+            "its pods form the group instead, as gangs do by default. Restore the policy, or create the workload again."
         )
-        return plan_without_policy(workload), (Tell(about=workload, reason="GroupPolicyGone", message=message),)
+        return Tell(about=workload, reason="GroupPolicyGone", message=message)
 
     def _situation(self, workload: Object) -> Situation:
         """Build the question of a CREATE that was: group expressions may read nothing of it but the object."""
-        kind = Kind.of(workload)
-        request = AdmissionRequest(
-            uid=str(metadata_of(workload)["uid"]),
-            kind=kind,
-            resource=Resource(kind.group, kind.version, f"{kind.kind.lower()}s"),
-            name=str(metadata_of(workload)["name"]),
-            namespace=str(metadata_of(workload)["namespace"]),
-            object=workload,
+        request = request_for(workload, Asker())
+        return Situation(
+            request=request, world=self.world, cluster=ClusterView(self.snapshot, request.namespace), expired=self.expired
         )
-        return Situation(request=request, world=self.world, expired=self.expired)
 
-    def _hold(self, workload: Object, reason: str, message: str) -> tuple[PlannedAction, ...]:
+    def _unplanned(self, workload: Object, problem: GroupProblem, *, is_missing: bool) -> tuple[PlannedAction, ...]:
+        after = _RETRY_SECONDS if isinstance(problem, GroupFailure) else _HOLD_SECONDS
+        if is_missing:
+            return self._hold(workload, "GroupNotPlanned", str(problem), after_seconds=after)
+        sentence = f"Its group stays as it is, for the quorum cannot follow: {problem}."
+        return (
+            Tell(about=workload, reason="QuorumNotFollowing", message=sentence),
+            Recheck(after_seconds=after, reason=str(problem)),
+        )
+
+    def _hold(self, workload: Object, reason: str, message: str, *, after_seconds: float) -> tuple[PlannedAction, ...]:
         sentence = f"Its group objects are not created: {message}. Its pods wait until this is mended."
-        return (Tell(about=workload, reason=reason, message=sentence), Recheck(after_seconds=_HOLD_SECONDS, reason=message))
+        return (Tell(about=workload, reason=reason, message=sentence), Recheck(after_seconds=after_seconds, reason=message))
+
+    def _dropped(self, workload: Object, plan: GroupPlan, missing: tuple[str, ...]) -> Iterator[PlannedAction]:
+        """Say what a new PodGroup loses to a gate that was switched off since admission: it is made all the same."""
+        try:
+            check_capabilities(
+                tuple(group for group in plan.groups if group.count and group.pod_group in missing), self.capabilities
+            )
+        except GroupProblem as problem:
+            yield Tell(about=workload, reason="GroupFieldDropped", message=f"Its group was made without a part: {problem}.")
 
     def _waits(self, workload: Object, plan: GroupPlan) -> Iterator[PlannedAction]:
         if (workload.get("spec") or {}).get("suspend"):
             return
         for group in plan.groups:
-            yield from self._wait(workload, group)
+            if group.count:
+                yield from self._wait(workload, group)
 
     def _wait(self, workload: Object, group: PlannedGroup) -> Iterator[PlannedAction]:
         """Tell what a group waits for, once it has waited long enough that this is no mere moment of its start."""
@@ -99,13 +131,8 @@ class Upkeep:
         cause = why_waiting(group, found, members)
         if cause is None:
             return
-        waited = min((self._age_seconds(obj) for obj in (*members, workload)), default=0.0)
+        waited = min(age_seconds(obj, self.now) for obj in (*members, workload))
         if waited < self.silent_wait_seconds:
-            left = self.silent_wait_seconds - waited
-            yield Recheck(after_seconds=max(left, 0.1), reason=cause.message)
+            yield Recheck(after_seconds=max(self.silent_wait_seconds - waited, 0.1), reason=cause.message)
         else:
             yield Tell(about=workload, reason=cause.reason, message=cause.message)
-
-    def _age_seconds(self, obj: Object) -> float:
-        created = datetime.fromisoformat(str(metadata_of(obj)["creationTimestamp"]))
-        return (self.now - created).total_seconds()
