@@ -1,0 +1,61 @@
+"""Run every measurement, show each as it comes, and write the page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.bench import binding, expressions, feed, review
+from tests.bench.figures import Report, Section
+from tests.bench.render import to_json, to_markdown, to_text
+from tests.controlplane.build import kubernetes_version
+
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
+MEASUREMENTS: dict[str, Callable[[], Section]] = {
+    "binding": binding.measure,
+    "review": review.measure,
+    "cel": expressions.measure,
+    "feed": feed.measure,
+}
+PACKAGES = ("cel-python", "orjson", "uvloop")
+
+
+def main() -> int:
+    """Measure; only a run of everything is written down."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("only", nargs="*", choices=[[], *MEASUREMENTS], help="measurements to run; none: all, and write the page")
+    only = parser.parse_args().only or list(MEASUREMENTS)
+    at, load, began = datetime.now(UTC), os.getloadavg()[0], time.monotonic()
+    sections = []
+    for name in only:
+        sections.append(MEASUREMENTS[name]())
+        print(to_text(sections[-1]), end="\n\n", flush=True)
+    report = Report(
+        at=at,
+        cores=len(os.sched_getaffinity(0)),
+        load=load,
+        seconds=time.monotonic() - began,
+        versions={
+            "Python": platform.python_version(),
+            "Kubernetes": kubernetes_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+        sections=tuple(sections),
+    )
+    if len(only) == len(MEASUREMENTS):
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        (RESULTS / "bench.json").write_text(to_json(report), encoding="utf-8")
+        (RESULTS / "bench.md").write_text(to_markdown(report), encoding="utf-8")
+        print("written: docs/results/bench.md and bench.json")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
