@@ -15,14 +15,17 @@ from webhook.cel import (
     CompileError,
     Declarations,
     EvaluationError,
+    access_variables,
     compile_expression,
     decode_tagged,
     encode_tagged,
     types,
 )
 from webhook.errors import InputError, UsageError
+from webhook.model.access import AccessList, AccessQuestion, AccessUser, access_list
 from webhook.model.objects import Object
 from webhook.reports import json_text
+from webhook.rules import ACCESS_TYPES, NAMESPACE_TYPE, REQUEST_TYPE
 from webhook.settings import EvaluationSettings
 
 STANDARD_VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
@@ -43,10 +46,14 @@ _TYPES: Mapping[str, types.Type] = MappingProxyType(
     }
 )
 """What ``types`` may say of a variable; those it does not name are dyn."""
-_FORMS: Mapping[str, tuple[type, ...]] = MappingProxyType({"expr": (str,), "vars": (dict, NoneType), "types": (dict, NoneType)})
-_WORDS: Mapping[type, str] = MappingProxyType({str: "a string", dict: "an object"})
+MODES = ("dyn", "vap", "map")
+"""``vap`` declares variables as a ValidatingAdmissionPolicy does, ``map`` as a MutatingAdmissionPolicy; ``dyn`` types none."""
+_FORMS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {"expr": (str,), "vars": (dict, NoneType), "types": (dict, NoneType), "authz": (list, NoneType)}
+)
+_WORDS: Mapping[type, str] = MappingProxyType({str: "a string", dict: "an object", list: "a list"})
 _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
-    {"mode": (None, "dyn"), "env": (None, "stored", "new"), "nocheck": (None, False, True)}
+    {"mode": (None, *MODES), "env": (None, "stored", "new"), "nocheck": (None, False, True)}
 )
 
 
@@ -93,22 +100,59 @@ class _RefusedError(Exception):
 def _result(request: Object) -> Any:
     _check_form(request)
     values = _values(request.get("vars") or {})
-    typed = {name: _TYPES.get(str(word), types.DYN) for name, word in (request.get("types") or {}).items()}
-    declarations = Declarations(
-        variables=frozenset((*STANDARD_VARIABLES, *values)),
-        types=typed,
-        patch_types=True,
-        new_expressions=request.get("env") == "new",
-        checked=not request.get("nocheck"),
-    )
     try:
-        program = compile_expression(request["expr"], declarations)
-        budget = Budget(EvaluationSettings().steps_per_expression)
-        return encode_tagged(program.evaluate({**dict.fromkeys(STANDARD_VARIABLES), **values}, budget))
+        program = compile_expression(request["expr"], _declared(request, values))
+        activation = {**dict.fromkeys(STANDARD_VARIABLES), **values, **_access(request)}
+        return encode_tagged(program.evaluate(activation, Budget(EvaluationSettings().steps_per_expression)))
     except CompileError as error:
         raise _RefusedError("compile", error) from error
     except EvaluationError as error:
         raise _RefusedError("eval", error) from error
+
+
+def _declared(request: Object, values: Object) -> Declarations:
+    mode = request.get("mode") or "dyn"
+    typed = {name: _TYPES.get(str(word), types.DYN) for name, word in (request.get("types") or {}).items()}
+    if mode != "dyn":
+        typed |= {"request": REQUEST_TYPE, "namespaceObject": NAMESPACE_TYPE, **ACCESS_TYPES}
+    return Declarations(
+        variables=frozenset((*STANDARD_VARIABLES, *values)),
+        types=typed,
+        patch_types=mode != "vap",
+        new_expressions=request.get("env") == "new",
+        checked=not request.get("nocheck"),
+    )
+
+
+def _access(request: Object) -> Mapping[str, Any]:
+    """Return ``authorizer`` and ``authorizer.requestResource``, for the user and the resource that ``vars.request`` names."""
+    if request.get("mode") in (None, "dyn"):
+        return {}
+    asked = _mapping((request.get("vars") or {}).get("request"))
+    user, resource = _mapping(asked.get("userInfo")), _mapping(asked.get("resource"))
+    question = AccessQuestion(
+        user=AccessUser(
+            name=str(user.get("username", "")), uid=str(user.get("uid", "")), groups=tuple(map(str, user.get("groups") or ()))
+        ),
+        verb="",
+        group=str(resource.get("group", "")),
+        resource=str(resource.get("resource", "")),
+        subresource=str(asked.get("subResource", "")),
+        namespace=str(asked.get("namespace", "")),
+        name=str(asked.get("name", "")),
+    )
+    return access_variables(_rules(request.get("authz") or []), question.user, question)
+
+
+def _mapping(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _rules(given: list[Any]) -> AccessList:
+    try:
+        return access_list(given, source="authz")
+    except InputError as error:
+        raise _RefusedError("request", error) from error
 
 
 def _check_form(request: Object) -> None:

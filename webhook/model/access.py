@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from webhook.errors import InputError
 from webhook.model.requests import UserInfo
 
 Extra = tuple[tuple[str, tuple[str, ...]], ...]
@@ -102,3 +103,29 @@ class AccessList:
     def authorize(self, question: AccessQuestion) -> AccessAnswer:
         """Answer a question."""
         return next((rule.answer for rule in self._rules if rule.fits(question)), AccessAnswer(allowed=False))
+
+
+_TEXTS = ("user", "verb", "group", "resource", "subresource", "namespace", "name", "path")
+_ANSWER = {"allowed": bool, "reason": str, "error": str}
+
+
+def access_list(data: Any, *, source: str) -> AccessList:
+    """Read an access list from JSON: ``[{user, verb, group, …, allowed, reason, error}]``; InputError for anything else."""
+    if not isinstance(data, list):
+        raise InputError("must be a list of rules", source=source)
+    return AccessList([_rule(item, source, f"[{position}]") for position, item in enumerate(data)])
+
+
+def _rule(item: Any, source: str, where: str) -> AccessRule:
+    if not isinstance(item, dict):
+        raise InputError(f"{where} must be an object", source=source)
+    unknown = [key for key in item if key not in _TEXTS and key not in _ANSWER]
+    if unknown:
+        known = ", ".join((*_TEXTS, *_ANSWER))
+        raise InputError(f"{where} has an unknown field '{unknown[0]}'; a rule has {known}", source=source)
+    for key, value in item.items():
+        if not isinstance(value, _ANSWER.get(key, str)):
+            form = "true or false" if key == "allowed" else "a string"
+            raise InputError(f"{where}.{key} must be {form}", source=source)
+    answer = {"allowed": False, **{key: value for key, value in item.items() if key in _ANSWER}}
+    return AccessRule(answer=AccessAnswer(**answer), **{key: item[key] for key in _TEXTS if key in item})
