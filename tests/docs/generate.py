@@ -66,7 +66,9 @@ def _policies() -> str:
         folder = path.parent.relative_to(ROOT).as_posix()
         _, _, sentence = (path.parent / "README.md").read_text().partition("\n")[0].partition(": ")
         documents = list(yaml.safe_load_all(path.read_text()))
-        rows.append(f"| [{folder.removeprefix('policies/')}]({folder}/) | {sentence} | {_asked(documents[0])} | {_action(documents)} |")
+        rows.append(
+            f"| [{folder.removeprefix('policies/')}]({folder}/) | {sentence} | {_asked(documents[0])} | {_action(documents)} |"
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -112,7 +114,10 @@ def _cel_macros() -> str:
     forms: dict[str, list[int]] = {}
     for name, arguments in MACROS:
         forms.setdefault(name, []).append(arguments)
-    return "".join(f"- `.{name}()` with {' or '.join(map(str, counts))} arguments\n" for name, counts in forms.items()) + "- `has()`\n"
+    return (
+        "".join(f"- `.{name}()` with {' or '.join(map(str, counts))} arguments\n" for name, counts in forms.items())
+        + "- `has()`\n"
+    )
 
 
 def _limits() -> str:

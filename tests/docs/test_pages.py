@@ -24,7 +24,9 @@ README = ROOT / "README.md"
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 GROUP_TOKEN = re.compile(r"-[0-9a-f]{10}\b")
 FORBIDDEN = re.compile(r"/work/|/root/|/home/|\bshared/|\.ppmt|docker\.io|ghcr\.io|quay\.io")
-SELF_PRAISE = re.compile(r"\b(seamless|powerful|blazing|simply|easily|robust|cutting-edge|best-in-class|effortless)", re.IGNORECASE)
+SELF_PRAISE = re.compile(
+    r"\b(seamless|powerful|blazing|simply|easily|robust|cutting-edge|best-in-class|effortless)", re.IGNORECASE
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -61,10 +63,20 @@ def commands_on(page: Path) -> Iterator[list[str]]:
     """Yield the quoted commands of a page that are ours or make's."""
     shell = [block.text.replace("\\\n", " ") for block in blocks("sh", "") if block.page == page]
     for line in (*inline_code(page), *(line for text in shell for line in text.splitlines())):
-        for part in re.split(r"\s\|\s|&&", line.strip()):
-            words = shlex.split(part, comments=True) if re.match(r"(\.venv/bin/)?gangwarden |make [a-z]", part) else []
-            if words:
+        for words in simple_commands(line) if re.search(r"\b(gangwarden|make) [a-z]", line) else ():
+            if Path(words[0]).name in {"gangwarden", "make"}:
                 yield [Path(words[0]).name, *words[1:]]
+
+
+def simple_commands(line: str) -> Iterator[list[str]]:
+    """Yield the commands of a line, which pipes and ``&&`` part."""
+    words: list[str] = []
+    for word in (*shlex.split(line, comments=True), "|"):
+        if word not in {"|", "&&"}:
+            words.append(word)
+        elif words:
+            yield words
+            words = []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
