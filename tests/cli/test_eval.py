@@ -66,7 +66,7 @@ def test_an_error_names_its_stage_and_decides_the_exit_code(
     [
         ({"expr": 5}, "request", "expr must be a string"),
         ({}, "request", "expr must be a string"),
-        ({"expr": "1", "mode": "vap"}, "request", 'mode "vap" is not supported'),
+        ({"expr": "1", "mode": "guess"}, "request", 'mode "guess"'),
         ({"expr": "1", "nocheck": "yes"}, "request", "nocheck"),
         ({"expr": "1", "env": "old"}, "request", 'env "old" is not supported'),
         ({"expr": "x", "vars": {"x": {"$timestamp": "soon"}}}, "vars", "a tagged value cannot be read"),

@@ -49,17 +49,24 @@ def _print(directory: Path, output: str) -> bool:
     files = load_material(directory)
     if not files:
         raise CertificateError(f"{directory} holds no certificate; make one with: gangwarden certs init {directory}")
-    facts = describe(Material.of_files(files), datetime.now(UTC))
+    now = datetime.now(UTC)
+    facts = describe(Material.of_files(files), now)
     if output == "json":
         click.echo(json.dumps(facts, indent=2))
     else:
         for authority in facts["authorities"]:
-            click.echo(f"authority    {authority['subject']}  expires {authority['notAfter']}")
+            click.echo(f"authority    {authority['subject']}  {_expiry(authority['notAfter'], now)}")
         leaf = facts["leaf"]
         if leaf:
-            click.echo(f"certificate  {', '.join(leaf['names'])}  expires {leaf['notAfter']}")
+            click.echo(f"certificate  {', '.join(leaf['names'])}  {_expiry(leaf['notAfter'], now)}")
         click.echo(f"verdict      {facts['problem'] or 'callers that trust ca.crt accept it'}")
     return not facts["problem"]
+
+
+def _expiry(moment: str, now: datetime) -> str:
+    """Return when something ends, in days: that is how often people look."""
+    days = (datetime.fromisoformat(moment) - now).days
+    return f"expires {moment} (in {days} days)" if days >= 0 else f"expired {moment} ({-days} days ago)"
 
 
 def describe(material: Material, now: datetime) -> Object:
