@@ -98,8 +98,8 @@ def _cel_functions() -> str:
     rows = ["| library | functions and methods |", "| --- | --- |"]
     for module in (*library._MODULES, library.jsonpatch):
         names = dict.fromkeys(_written(overload) for overload in module.OVERLOADS)
-        sentence = (module.__doc__ or "").partition("\n")[0].partition("``")[0].partition(" (")[0].rstrip(" .:,")
-        rows.append(f"| {sentence} | {', '.join(f'`{name}`' for name in names if name)} |")
+        topic = module.__name__.rpartition(".")[2].replace("_", " ")
+        rows.append(f"| {topic} | {', '.join(f'`{name}`' for name in names if name)} |")
     return "\n".join(rows) + "\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.controlplane.client import EVENTS, POD_GROUPS, PODS, ApiError, Client
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.component import free_ports
 from tests.controlplane.scenes import is_bound
-from tests.e2e.installation import CONFIGURATIONS, SYSTEM_NAMESPACE, Process, labelled_job
+from tests.e2e.installation import COMMAND, CONFIGURATIONS, SYSTEM_NAMESPACE, Process, labelled_job
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALL = sorted((ROOT / "docs/install").glob("*.yaml"))
@@ -109,6 +110,27 @@ def test_the_permissions_are_enough_to_group_a_job_and_to_say_why_one_waits(
 
 def quorums(client: Client, namespace: str) -> list[int]:
     return [group["spec"]["schedulingPolicy"]["gang"]["minCount"] for group in client.list(POD_GROUPS, namespace)]
+
+
+def test_uninstalling_in_the_order_of_the_runbook_leaves_nothing_that_fails_closed(
+    permitted: ControlPlane, running: tuple[Process, Process], namespace: str
+) -> None:
+    client, (webhook, _) = permitted.client, running
+    wait_for(lambda: is_stamped(client), seconds=60, what="the webhook stamps")
+    policies = [word for path in NATIVE for word in ("-f", str(path))]
+    permitted.kubectl("apply", *policies)
+    permitted.kubectl("delete", "--ignore-not-found", *policies)
+    webhook.stop()
+    with pytest.raises(ApiError, match=r'failed calling webhook "fail.validate.gangwarden.dev"'):
+        client.create(labelled_job("between", namespace))
+    subprocess.run([COMMAND, "webhooks", "delete", f"--kubeconfig={permitted.kubeconfig}"], check=True, timeout=30)
+    wait_for(lambda: is_admitted_plain(client, namespace), seconds=20, what="a labelled Job passes, ungrouped")
+
+
+def is_admitted_plain(client: Client, namespace: str) -> bool:
+    with suppress(ApiError):
+        return "schedulingGroup" not in client.create(labelled_job("after", namespace), dry_run=True)["spec"]["template"]["spec"]
+    return False
 
 
 @pytest.mark.parametrize("name, verb, resource", REFUSED)
