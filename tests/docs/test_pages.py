@@ -23,7 +23,7 @@ from webhook.policies.kinds import _KINDS, Treatment
 README = ROOT / "README.md"
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 GROUP_TOKEN = re.compile(r"-[0-9a-f]{10}\b")
-FORBIDDEN = re.compile(r"/work/|/root/|/home/|\bshared/|\.ppmt|docker\.io|ghcr\.io|quay\.io")
+MACHINE = (str(ROOT), str(Path.home()))
 SELF_PRAISE = re.compile(
     r"\b(seamless|powerful|blazing|simply|easily|robust|cutting-edge|best-in-class|effortless)", re.IGNORECASE
 )
@@ -56,7 +56,7 @@ def test_every_part_that_can_be_generated_stands_on_a_page() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_names_no_machine_and_does_not_praise(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert FORBIDDEN.findall(text) + SELF_PRAISE.findall(text) == []
+    assert [place for place in MACHINE if place in text] + SELF_PRAISE.findall(text) == []
 
 
 def commands_on(page: Path) -> Iterator[list[str]]:
