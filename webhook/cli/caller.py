@@ -84,6 +84,8 @@ class Caller:
             connection.request("POST", path, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             text = answer.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            raise ReviewError(f"{path} did not answer: {str(error) or type(error).__name__}") from error
         finally:
             connection.close()
         if answer.status != http.client.OK:

@@ -72,7 +72,7 @@ class Development:
         self._broken: dict[str, str] = {}
         self._store = PolicyStore(load_policies(self._policy_paths))
         self._offline = load_offline(self._snapshot_paths, self._store.current)
-        self._reload = asyncio.Event()
+        self._reload, self._leave = asyncio.Event(), asyncio.Event()
         defaults = Settings()
         local = replace(defaults.serving, host="127.0.0.1", port=0, drain_seconds=0.0, shutdown_seconds=1)
         self._settings = replace(defaults, serving=local)
@@ -99,14 +99,14 @@ class Development:
             tasks.create_task(serve(app, Tls(material).context, self._settings.serving, stop=stop, started=port.set_result))
             try:
                 caller = Caller(port=await port, authority=material.ca)
-                code = await self._admit_all(caller, overview=True)
-                if not once:
-                    code = 0
-                    stop_on_signals(stop)
-                    await self._follow(caller, stop)
+                if once:
+                    return await self._admit_all(caller, overview=True)
+                stop_on_signals(self._leave)
+                await self._admit_all(caller, overview=True)
+                await self._follow(caller)
+                return 0
             finally:
-                stop.set()
-        return code
+                stop.set()  # only now: the server outlives the reviews that are under way
 
     async def _certificates(self) -> Material:
         profile = load_profile(bundled_profile(), self._settings.certificates)
@@ -122,6 +122,8 @@ class Development:
         files, unread = manifest_files(self._manifest_paths())
         broken: list[tuple[str, GangwardenError]] = [(error.source, error) for error in unread]
         for file in files:
+            if self._leave.is_set():
+                return 0
             try:
                 for manifest in read_manifests(file):
                     results = await caller.admit(manifest, self._store.current, self._offline)
@@ -149,24 +151,29 @@ class Development:
             print_review(self._console, results)
             print_notes(self._console, (f"warning: {unknown}" for unknown in unknown_fields(manifest.object)))
 
-    async def _follow(self, caller: Caller, stop: asyncio.Event) -> None:
+    async def _follow(self, caller: Caller) -> None:
         """Admit again whenever a policy or a manifest was saved."""
-        self._console.print(f"\nWatching {self._folder} and the policies; save a file to see its new verdict, Ctrl-C ends.")
+        leave = self._leave
         watcher = PolicyWatcher(self._policy_paths, self._store, settings=self._settings.reload, told=self._told)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(watcher.run(stop))
-            tasks.create_task(self._wake_on_edits(stop))
-            while not stop.is_set():
-                waiting = [tasks.create_task(self._reload.wait()), tasks.create_task(stop.wait())]
+            tasks.create_task(watcher.run(leave))
+            tasks.create_task(self._wake_on_edits())
+            await asyncio.sleep(0)  # the notices are ordered now; what was saved since the first pass is looked at once more
+            self._look_again()
+            self._console.print(
+                f"\nWatching {self._folder} and the policies; save a file to see its new verdict, Ctrl-C ends.", markup=False
+            )
+            while not leave.is_set():
+                waiting = [tasks.create_task(self._reload.wait()), tasks.create_task(leave.wait())]
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 for task in waiting:
                     task.cancel()
-                if self._reload.is_set() and not stop.is_set():
+                if self._reload.is_set() and not leave.is_set():
                     self._reload.clear()
                     await self._admit_all(caller)
 
-    async def _wake_on_edits(self, stop: asyncio.Event) -> None:
-        async for _ in awatch(self._folder, stop_event=stop):
+    async def _wake_on_edits(self) -> None:
+        async for _ in awatch(self._folder, stop_event=self._leave):
             self._look_again()
 
     def _look_again(self) -> None:

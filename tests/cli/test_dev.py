@@ -1,0 +1,192 @@
+"""``dev``: every manifest through the real endpoints, and again whenever somebody saves a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders import job
+from tests.cli.conftest import Gangwarden, Write
+from tests.policies.writing import binding, validating
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0  # seconds until a test gives up; nothing measures time against it
+
+
+@pytest.fixture(scope="module")
+def first_pass() -> str:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "gangwarden", "dev", "--once", "examples"],
+        capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ("CronJob training/nightly-evaluation", ["  allow"]),
+        ("Job analytics/too-large", ["  deny   size-limits.gangwarden.dev", "128"]),
+        ("Job training/unknown-topology", ["  deny   allowed-keys.gangwarden.dev", "topology.kubernetes.io/rak"]),
+        ("Job training/unreachable-quorum", ["  deny   reachable-quorum.gangwarden.dev", "spec.completions is 3"]),
+        ("Job ci/integration-tests", ["  allow"]),
+        ("Job analytics/revenue-report-driver", ["  allow"]),
+        ("Job analytics/revenue-report-executors", ["  allow", "creates Workload", "creates PodGroup", "minCount: 4"]),
+        (
+            "Job training/llm-finetune",
+            ["  allow", "patch  add /spec/template/spec/schedulingGroup", "creates PodGroup", "topology.kubernetes.io/rack"],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_example_gets_a_block_with_verdict_patch_and_objects(manifest: str, said: list[str], first_pass: str) -> None:
+    block = first_pass.partition(f"{manifest}  examples/jobs/")[2].partition("\n")[2]
+    block = block[
+        : next((place for place in range(len(block)) if block.startswith(("\nJob ", "\nCronJob ", "\n\n"), place)), None)
+    ]
+    assert [part for part in said if part not in block] == []
+
+
+def test_the_closing_table_holds_every_manifest(first_pass: str) -> None:
+    table = [line.split() for line in first_pass.partition("\nManifest ")[2].splitlines()[1:]]
+    assert table == [
+        ["CronJob", "training/nightly-evaluation", "allow"],
+        ["Job", "analytics/too-large", "deny", "size-limits.gangwarden.dev"],
+        ["Job", "training/unknown-topology", "deny", "allowed-keys.gangwarden.dev"],
+        ["Job", "training/unreachable-quorum", "deny", "reachable-quorum.gangwarden.dev"],
+        ["Job", "analytics/revenue-report-driver", "allow"],
+        ["Job", "analytics/revenue-report-executors", "allow", "4", "at", "once"],
+        ["Job", "ci/integration-tests", "allow"],
+        ["Job", "training/llm-finetune", "allow", "4", "at", "once"],
+    ]
+
+
+def test_one_pass_tells_of_a_broken_manifest_judges_the_others_and_exits_with_4(gangwarden: Gangwarden, write: Write) -> None:
+    write("jobs/a.yaml", "a: [")
+    write("jobs/b.yaml", job("b").at("spec.paralelism", 3).build())
+    policies = write("p.yaml", validating("sizes", "false"), binding())
+    result = gangwarden("dev", "--once", "-p", policies, "jobs")
+    assert result.exit_code == 4
+    assert "error: jobs/a.yaml#0:2: not YAML" in result.stdout
+    assert "warning: unknown field spec.paralelism is dropped" in result.stdout
+    assert result.stdout.endswith("Job team-a/b  deny            sizes\n")
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "told"),
+    [
+        pytest.param({"p.yaml": "a: [", "jobs/a.yaml": "a: 1"}, 3, "error: p.yaml:", id="a broken policy"),
+        pytest.param(
+            {"p.yaml": "", "jobs/cluster/a.yaml": "kind: [", "jobs/a.yaml": "a: 1"},
+            4,
+            "jobs/cluster/a.yaml",
+            id="a broken snapshot",
+        ),
+        pytest.param({"p.yaml": "", "jobs/notes.txt": "words"}, 4, "no file (.yaml, .yml, .json) is there", id="no manifests"),
+    ],
+)
+def test_what_cannot_start_is_told(files: dict[str, str], code: int, told: str, gangwarden: Gangwarden, write: Write) -> None:
+    for name, text in files.items():
+        write(name, *([text] if text else [validating(), binding()]))
+    result = gangwarden("dev", "--once", "-p", "p.yaml", "jobs")
+    assert (result.exit_code, told in result.output) == (code, True)
+
+
+class Development:
+    """``gangwarden dev`` as a process, and what it has said so far."""
+
+    def __init__(self, folder: Path, *args: str) -> None:
+        command = [str(Path(sys.executable).parent / "gangwarden"), "dev", *args, "examples"]
+        self.folder, self.text, self._seen = folder, "", 0
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.text += line
+
+    def hear(self, words: str) -> None:
+        """Wait until something new with these words was said."""
+        deadline = time.monotonic() + PATIENCE
+        while words not in self.text[self._seen :]:
+            assert time.monotonic() < deadline, f"never said {words!r}, but: {self.text[self._seen :]}"
+            assert self.process.poll() is None, self.text
+            time.sleep(0.02)
+        self._seen += self.text[self._seen :].index(words) + len(words)
+
+    def save(self, name: str, before: str, after: str) -> None:
+        path = self.folder / name
+        text = path.read_text()
+        assert before in text
+        path.write_text(text.replace(before, after))
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+
+@pytest.fixture
+def development(tmp_path: Path) -> Iterator[Development]:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    running = Development(tmp_path, "-p", "policies")
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+        running.process.wait(PATIENCE)
+        running._reader.join(PATIENCE)
+        assert running.process.stdout is not None
+        running.process.stdout.close()
+
+
+def test_saving_a_job_or_a_policy_prints_the_new_verdict_and_a_broken_one_an_error(development: Development) -> None:
+    limits = "policies/gang/size-limits/policy.yaml"
+    development.hear("Watching examples and the policies")
+
+    development.save("examples/jobs/refused-too-large.yaml", "parallelism: 200", "parallelism: 100")
+    development.hear("Job analytics/too-large")
+    development.hear("minCount: 100")
+
+    development.save(limits, '"128"', '"64"')
+    development.hear("policies reloaded")
+    development.hear("  deny   size-limits.gangwarden.dev")
+    development.hear("at most 64 are allowed")
+
+    development.save(limits, "kind: ValidatingAdmissionPolicy\n", "kind: ValidatingAdmissionPolicy\nkind: again\n")
+    development.hear("error: policies not reloaded; the previous set stays in force:")
+    development.hear(f"{limits}:")
+    development.hear("duplicate key")
+
+    development.save("examples/jobs/refused-too-large.yaml", "parallelism: 100", "parallelism: 65")
+    development.hear("only when 65 pods")
+
+    development.save("examples/jobs/training.yaml", "kind: Job", "kind: [")
+    development.hear("error: examples/jobs/training.yaml#")
+    development.save("examples/jobs/training.yaml", "kind: [", "kind: Job")
+    development.hear("Job training/llm-finetune")
+
+    development.save(limits, "kind: ValidatingAdmissionPolicy\nkind: again\n", "kind: ValidatingAdmissionPolicy\n")
+    assert development.end() == 0
+    assert "Traceback" not in development.text
+
+
+def test_a_termination_ends_it_well_too(development: Development) -> None:
+    development.hear("Watching examples")
+    os.kill(development.process.pid, signal.SIGTERM)
+    assert development.process.wait(PATIENCE) == 0
