@@ -1,0 +1,55 @@
+"""Which policies answer on which path."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.admission.attaching import around, bound
+from tests.builders import job
+from tests.rules.building import binding, policy, request, situation, text
+from webhook.admission import PolicySet, Round, decide, served_policies
+from webhook.admission.policyset import INSTALL_LABEL, NATIVE
+from webhook.model.policies import FailurePolicy, Validation
+from webhook.model.requests import Phase
+from webhook.model.verdicts import Admitted, Answer, Denied, Patched
+from webhook.rules import CompiledPolicy, compile_policy
+
+FAIL, IGNORE = FailurePolicy.FAIL, FailurePolicy.IGNORE
+
+
+def refusing(name: str, failure: FailurePolicy, **parts: object) -> tuple[CompiledPolicy, tuple]:
+    refusal = Validation(expression=text("false"), message=f"{name} says no")
+    return compile_policy(policy(refusal, failure_policy=failure, **parts)), (binding(),)
+
+
+POLICIES = PolicySet(
+    validating=(
+        refusing("strict", FAIL),
+        refusing("lenient", IGNORE),
+        refusing("native", FAIL, labels={INSTALL_LABEL: NATIVE}),
+        refusing("native", IGNORE, labels={INSTALL_LABEL: NATIVE}),
+    ),
+    workload=(bound(),),
+)
+
+
+def asked(phase: Phase, failure: FailurePolicy, policies: PolicySet = POLICIES) -> Answer:
+    return decide(Round(phase=phase, failure_policy=failure), policies, situation(request(job().build())), around())
+
+
+@pytest.mark.parametrize(("failure", "name"), [(FAIL, "strict"), (IGNORE, "lenient")])
+def test_a_validating_path_answers_for_its_own_failure_policy_only(failure: FailurePolicy, name: str) -> None:
+    found = asked(Phase.VALIDATE, failure)
+    assert isinstance(found, Denied)
+    assert [finding.message for finding in found.trail.findings] == [f"{name} says no"]
+
+
+@pytest.mark.parametrize("failure", [FAIL, IGNORE])
+def test_both_mutating_paths_attach_and_validate_nothing(failure: FailurePolicy) -> None:
+    assert isinstance(asked(Phase.MUTATE, failure), Patched)
+
+
+def test_what_is_installed_natively_is_the_api_servers_to_ask() -> None:
+    native = PolicySet(validating=POLICIES.validating[2:])
+    assert asked(Phase.VALIDATE, FAIL, native) == Admitted()
+    assert served_policies(POLICIES).validating == POLICIES.validating[:2]

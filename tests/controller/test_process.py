@@ -1,0 +1,242 @@
+"""The loops at their Protocols: nothing is lost, nothing is written or told twice, and nothing outlives leading."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.admission.attaching import bound
+from tests.builders import Built, job, pod, pod_group
+from tests.controller.fakes import Bench, stored
+from tests.controller.test_upkeep import BOTH, CREATED, GROUP, JOB, OURS, attached, pods
+from tests.groups.building import compiled, group
+from webhook.admission import PolicySet
+from webhook.controller import Shortfall
+from webhook.model.actions import Apply, Delete, Tell
+from webhook.model.groups import MIN_COUNT_ANNOTATION, POD_GROUP_ANNOTATION, Capabilities
+
+POLICIES = PolicySet(workload=(bound(),))
+AWAY = Shortfall(because="the API server is away", is_refusal=False)
+NO = Shortfall(because='create PodGroup: no PriorityClass with name "high" was found', is_refusal=True)
+
+
+async def test_a_workload_that_was_there_before_is_found() -> None:
+    async with Bench.of(JOB, policies=POLICIES) as bench:
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+        assert bench.actor.applied("Workload") == [GROUP]
+
+
+async def test_a_new_workload_is_seen() -> None:
+    async with Bench.of(policies=POLICIES) as bench:
+        bench.feed.put(JOB)
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+
+
+async def test_a_lost_event_is_found_by_the_resync() -> None:
+    async with Bench.of(policies=POLICIES, resync_seconds=0.02) as bench:
+        bench.feed.put(JOB, lost=True)
+        await bench.actor.until(lambda: bench.actor.applied() != [])
+
+
+async def test_what_is_deleted_is_made_again() -> None:
+    async with Bench.of(JOB, policies=POLICIES, closed=True) as bench:
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+        await bench.settle()
+        bench.feed.remove(next(obj for obj in bench.feed.objects.values() if obj["kind"] == "PodGroup"))
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP, GROUP])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(attached().at("spec.parallelism", 3), id="an elastic Job"),
+        pytest.param(attached().annotate(MIN_COUNT_ANNOTATION, "2"), id="its owner's word"),
+        pytest.param(OURS.at("spec.schedulingPolicy.gang.minCount", 1), id="a tenant who lowers the PodGroup's"),
+    ],
+)
+async def test_the_quorum_follows(change: Built) -> None:
+    async with Bench.of(JOB, *BOTH, policies=POLICIES) as bench:
+        bench.feed.put(change.build())
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+
+
+async def test_a_snapshot_that_is_behind_is_no_reason_to_write_twice() -> None:
+    async with Bench.of(JOB, policies=POLICIES) as bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+        for index in range(5):
+            bench.feed.put(pod(f"p{index}", group=GROUP).owned_by(JOB, controller=True).build())
+            await bench.settle()
+        assert bench.actor.applied() == [GROUP]
+
+
+async def test_what_never_comes_back_is_written_again_at_the_next_resync() -> None:
+    async with Bench.of(JOB, policies=POLICIES, resync_seconds=0.05) as bench:
+        await bench.actor.until(lambda: len(bench.actor.applied()) >= 3)
+
+
+async def test_a_write_that_failed_is_tried_again() -> None:
+    bench = Bench.of(JOB, policies=POLICIES)
+    bench.actor.failures += [AWAY, AWAY]
+    async with bench:
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP] * 3)
+        assert bench.actor.told() == []
+
+
+async def test_a_refusal_is_told_to_the_workload_once_and_tried_again() -> None:
+    bench = Bench.of(JOB, policies=POLICIES)
+    bench.actor.failures += [NO, NO]
+    async with bench:
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP] * 3)
+    (told,) = [one for one in bench.actor.asked if isinstance(one, Tell)]
+    assert told.reason == "GroupRefused"
+    assert 'no PriorityClass with name "high" was found' in told.message
+
+
+async def test_what_a_group_waits_for_is_told_although_a_write_fails() -> None:
+    bench = Bench.of(JOB, *pods(4), policies=POLICIES)
+    bench.actor.failures += [AWAY] * 3
+    async with bench:
+        await bench.actor.until(lambda: "PodGroupMissing" in bench.actor.told())
+
+
+async def test_the_same_sentence_is_told_once_and_another_at_once() -> None:
+    waiting = [
+        one | {"metadata": one["metadata"] | {"ownerReferences": OURS.build()["metadata"]["ownerReferences"]}} for one in pods(3)
+    ]
+    async with Bench.of(JOB, *BOTH, *waiting, policies=POLICIES) as bench:
+        await bench.actor.until(lambda: bench.actor.told() == ["QuorumNotReached"])
+        bench.feed.put(waiting[0] | {"status": {"phase": "Pending", "message": "x"}})
+        await bench.settle()
+        assert bench.actor.told() == ["QuorumNotReached"]
+        bench.feed.remove(waiting[0])
+        await bench.actor.until(lambda: bench.actor.told() == ["QuorumNotReached"] * 2)
+
+
+async def test_a_job_made_anew_under_its_name_is_told_its_own() -> None:
+    lost = job().annotate(POD_GROUP_ANNOTATION, f"workers={GROUP}").annotate("gangwarden.dev/grouped-as", "train")
+    first, second = (lost.at("metadata.uid", uid).at("metadata.creationTimestamp", CREATED).build() for uid in ("1", "2"))
+    async with Bench.of(first, policies=PolicySet()) as bench:
+        await bench.actor.until(lambda: bench.actor.told() == ["GroupNotAttached"])
+        bench.feed.remove(first)
+        bench.feed.put(second)
+        await bench.actor.until(lambda: bench.actor.told() == ["GroupNotAttached"] * 2)
+
+
+async def test_a_job_made_anew_at_once_gets_a_group_when_the_old_one_has_gone() -> None:
+    """With all that was in its manifest: the old group has another owner until the garbage collector comes."""
+    old = pod_group(GROUP, owner=JOB | {"metadata": JOB["metadata"] | {"uid": "of the Job before"}}).build()
+    async with Bench.of(JOB, old, policies=POLICIES) as bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+        assert bench.actor.applied() == []
+        assert "PodGroupNameTaken" not in bench.actor.told()
+        bench.feed.remove(old)
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+
+
+@pytest.mark.parametrize("kind", ["PodGroup", "ConfigMap", "Namespace", "Pod"])
+async def test_our_annotation_makes_no_workload_of_another_object(kind: str) -> None:
+    odd = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "annotations": {POD_GROUP_ANNOTATION: "a=b"}}}
+    async with Bench.of(policies=POLICIES) as bench:
+        bench.feed.put(odd)
+        bench.feed.put(JOB)
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+        assert bench.actor.calls == 1
+
+
+async def test_one_workload_that_breaks_us_keeps_nobody_waiting() -> None:
+    broken = attached(job("broken")).at("status.conditions", ["odd"]).build()
+    async with Bench.of(broken, JOB, policies=POLICIES) as bench:
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+
+
+async def test_the_policies_of_the_moment_count() -> None:
+    async with Bench.of(policies=POLICIES) as bench:
+        bench.policies.current = PolicySet(workload=(bound(compiled(group(min_count="2"))),))
+        bench.feed.put(JOB)
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+        made = next(one for one in bench.actor.asked if isinstance(one, Apply))
+        assert made.object["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
+
+
+async def test_a_gate_that_comes_back_lets_groups_be_made() -> None:
+    bench = Bench.of(JOB, policies=POLICIES, resync_seconds=0.02)
+    bench.gates.append(Capabilities())
+    async with bench:
+        await bench.actor.until(lambda: bench.actor.told() == ["NoGroupObjects"])
+        bench.gates.append(Capabilities(group_objects=True))
+        await bench.actor.until(lambda: bench.actor.applied() != [])
+
+
+ORPHAN = pod_group("left").build()
+
+
+async def test_an_orphan_is_collected_by_its_uid() -> None:
+    async with Bench.of(ORPHAN, policies=POLICIES, closed=True) as bench:
+        await bench.actor.until(lambda: any(isinstance(one, Delete) for one in bench.actor.asked))
+        (deleted,) = [one for one in bench.actor.asked if isinstance(one, Delete)]
+        assert (deleted.key.name, deleted.uid) == ("left", ORPHAN["metadata"]["uid"])
+
+
+async def test_a_collection_that_fails_is_tried_again() -> None:
+    bench = Bench.of(ORPHAN, policies=POLICIES, closed=True)
+    bench.actor.failures.append(AWAY)
+    async with bench:
+        await bench.actor.until(lambda: len([one for one in bench.actor.asked if isinstance(one, Delete)]) == 2)
+
+
+async def test_without_a_look_at_the_pods_nothing_is_collected() -> None:
+    bench = Bench.of(ORPHAN, policies=POLICIES, closed=True)
+    bench.feed.blind_to = "Pod"
+    async with bench:
+        for _ in range(5):
+            await asyncio.sleep(0.01)
+        assert bench.actor.asked == []
+        bench.feed.blind_to = ""
+        await bench.actor.until(lambda: bench.actor.asked != [])
+
+
+async def test_an_object_that_breaks_the_collection_does_not_end_it() -> None:
+    bench = Bench.of(ORPHAN | {"metadata": {**ORPHAN["metadata"], "creationTimestamp": "soon"}}, policies=POLICIES, closed=True)
+    async with bench:
+        await asyncio.sleep(0.03)
+        bench.feed.put(stored(ORPHAN))
+        await bench.actor.until(lambda: bench.actor.asked != [])
+
+
+async def test_nothing_is_done_before_and_after_leading() -> None:
+    bench = Bench.of(JOB, policies=POLICIES)
+    await bench.settle()
+    assert bench.actor.calls == 0
+    async with bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+    bench.feed.put(attached(job("later")).build())
+    await bench.settle()
+    assert bench.actor.applied() == [GROUP]
+
+
+async def test_lost_leadership_ends_every_task_also_one_in_the_middle_of_a_write() -> None:
+    before = asyncio.all_tasks()
+    bench = Bench.of(JOB, *(attached(job(f"j{index}")).build() for index in range(9)), policies=POLICIES)
+    bench.actor.hung = asyncio.Event()
+    async with bench:
+        await bench.settle()
+        assert bench.actor.calls == 4
+    assert asyncio.all_tasks() == before
+    assert bench.actor.asked == []
+
+
+async def test_who_leads_again_looks_at_everything_again() -> None:
+    bench = Bench.of(JOB, policies=POLICIES)
+    async with bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+    async with bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP] * 2)
+
+
+async def test_every_workload_of_many_is_served() -> None:
+    jobs = [attached(job(f"train-{index}")).at("metadata.uid", f"uid-{index}").build() for index in range(200)]
+    async with Bench.of(*jobs, policies=POLICIES, closed=True) as bench:
+        await bench.actor.until(lambda: len(set(bench.actor.applied("Workload"))) == 200)
+        await bench.settle()
+        assert len(bench.actor.applied()) == 200
