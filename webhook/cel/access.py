@@ -5,12 +5,13 @@ An optional anywhere on the way makes the rest of the way optional: ``a.?b.c`` i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webhook.cel import structs
 from webhook.cel.compare import is_key
 from webhook.cel.errors import EvaluationError, no_key
-from webhook.cel.frames import Closure, Frame
+from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.structs import TypedObject
 from webhook.cel.values import NONE, Optional, UInt, go_name, type_name
@@ -33,8 +34,12 @@ def read_slot(slot: int) -> Closure:
     return lambda frame: frame[slot]
 
 
-def read_path(start: Closure, fields: tuple[str, ...]) -> Closure:
-    """Follow several fields at once: the hot path of nearly every policy, so plain subscripts and no calls."""
+def read_fields(start: Closure, fields: Sequence[str]) -> Closure:
+    """Follow fields, however many: the hot path of nearly every policy, so plain subscripts and no calls."""
+    if not fields:
+        return start
+    if len(fields) == 1:
+        return read_field(start, fields[0])
 
     def run(frame: Frame) -> Any:
         value = origin = start(frame)
@@ -42,7 +47,7 @@ def read_path(start: Closure, fields: tuple[str, ...]) -> Closure:
             for field in fields:
                 value = value[field]
         except (KeyError, TypeError):
-            return _follow(origin, fields)
+            return follow(origin, fields)
         return value
 
     return run
@@ -61,6 +66,16 @@ def read_field(operand: Closure, field: str) -> Closure:
     return run
 
 
+def read_typed(operand: Closure, field: str) -> Closure:
+    """Read a field of ``Object{…}`` or ``JSONPatch{…}``."""
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        return structs.read_field(value, field) if isinstance(value, TypedObject) else index(value, field)
+
+    return run
+
+
 def read_index(operand: Closure, key: Closure) -> Closure:
     """Read an element."""
 
@@ -73,14 +88,18 @@ def read_index(operand: Closure, key: Closure) -> Closure:
     return run
 
 
-def read_optional(operand: Closure, key: Closure) -> Closure:
-    """Read an element or a field that may be absent."""
+def follow_optionally(start: Closure, steps: list[tuple[Closure, bool]]) -> Closure:
+    """Follow fields and indexes of which some, marked True, may be absent; the steps after an absent one cost nothing."""
 
     def run(frame: Frame) -> Any:
-        value = operand(frame)
-        if value is NONE:
-            return value
-        return index_optionally(value, key(frame))
+        value = start(frame)
+        for taken, (key, optional) in enumerate(steps):
+            if value is not NONE:
+                value = index_optionally(value, key(frame)) if optional else index(value, key(frame))
+            if value is NONE:
+                frame[BUDGET].spend(taken - len(steps))
+                break
+        return value
 
     return run
 
@@ -93,13 +112,16 @@ def test_field(operand: Closure, field: str) -> Closure:
         if type(value) is dict:
             return field in value
         if isinstance(value, Optional):
+            if not value.present:
+                frame[BUDGET].spend(-1)
             return value.present and find(value.value, field)[0]
         return find(value, field)[0]
 
     return run
 
 
-def _follow(value: Any, fields: tuple[str, ...]) -> Any:
+def follow(value: Any, fields: Sequence[str]) -> Any:
+    """Follow fields step by step; raises EvaluationError where one is not there."""
     for field in fields:
         value = index(value, field)
     return value

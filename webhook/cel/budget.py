@@ -1,18 +1,14 @@
-"""How much an evaluation may cost: a counter of steps and a look at the clock through a callable."""
+"""How much an evaluation may cost: a counter in the API server's units, and a look at the clock through a callable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from webhook.cel.errors import Overrun
 
 _LOOK_EVERY = 1_000
-"""Steps between two looks at the clock. A step is at most about a microsecond, a look about as much, so this costs
+"""Units between two looks at the clock. A unit takes less than a tenth of a microsecond, a look about half a one, so this costs
 nothing and an expired evaluation still ends within milliseconds."""
-
-CHARACTERS_PER_STEP = 10
-"""Cost of walking through text: cel-go charges 0.1 units for a character (common/overloads, StringTraversalCostFactor)."""
 
 
 def never() -> bool:
@@ -21,40 +17,41 @@ def never() -> bool:
 
 
 class Budget:
-    """A mutable counter that one evaluation, or many in a row, draw from. Not to be shared between threads."""
+    """A mutable counter that one evaluation, or many in a row, draw from. Not to be shared between threads.
 
-    __slots__ = ("_look_at", "expired", "left", "limit")
+    What is read while an expression waits for it, such as a lazy variable, needs a budget of its own.
+    """
 
-    def __init__(self, steps: int, expired: Callable[[], bool] = never) -> None:
-        self.limit = steps
-        self.left = steps
+    __slots__ = ("expired", "left", "limit", "look_at")
+
+    def __init__(self, units: int, expired: Callable[[], bool] = never) -> None:
+        self.limit = units
+        self.left = units
+        """Units that may still be spent; negative once too many were."""
+        self.look_at = units
+        """Where ``left`` is below this, ``look`` must be called."""
         self.expired = expired
-        self._look_at = steps
 
     @property
     def spent(self) -> int:
-        """Count the steps taken so far."""
+        """Count what was spent so far, in the API server's cost units."""
         return self.limit - self.left
 
-    def spend(self, steps: int) -> None:
-        """Take ``steps`` from what is left; raises ``Overrun`` of kind ``cost`` or ``deadline``."""
-        self.left -= steps
-        if self.left < self._look_at:
-            self._look()
+    def spend(self, units: int) -> None:
+        """Take units from what is left; raises ``Overrun`` of kind ``cost`` or ``deadline``."""
+        self.left -= units
+        if self.left < self.look_at:
+            self.look()
 
-    def spend_text(self, characters: int) -> None:
-        """Take the price of walking through text."""
-        self.spend(1 + characters // CHARACTERS_PER_STEP)
-
-    def meter(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Yield the items, and pay for each before it is used: for loops that may outlast what is left."""
-        for item in items:
-            self.spend(1)
-            yield item
-
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Raise ``Overrun`` if nothing is left or time is up; called every thousand units."""
         if self.left < 0:
-            raise Overrun("operation cancelled: actual cost limit exceeded", "cost")
+            raise self.overrun()
         if self.expired():
             raise Overrun("operation interrupted: deadline exceeded", "deadline")
-        self._look_at = self.left - _LOOK_EVERY
+        self.look_at = max(self.left - _LOOK_EVERY, 0)
+
+    def overrun(self) -> Overrun:
+        """Make the error of an evaluation that may cost too much, whose budget is then gone."""
+        self.left = min(self.left, -1)
+        return Overrun("operation cancelled: actual cost limit exceeded", "cost")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from webhook.cel.budget import CHARACTERS_PER_STEP
+from webhook.cel.budget import Budget
+from webhook.cel.costs import Formula, search_price
 from webhook.cel.declare import CLASSES, Function, Overload
 from webhook.cel.errors import EvaluationError, no_operand, no_overload
 from webhook.cel.frames import ACTIVATION, BUDGET, Closure, Frame
@@ -15,8 +17,10 @@ _UNGUARDED = frozenset({"contains", "endsWith", "startsWith"})
 """Functions that look at their arguments themselves in cel-go, and have few words for it (decls.DisableTypeGuards)."""
 
 
-def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[Closure]) -> Closure:
-    """Build the call of a function, given the overloads that the checker found to fit."""
+def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[Closure], formula: Formula | None) -> Closure:
+    """Build the call of a function, given the overloads that the checker found to fit, and a price that depends on values."""
+    if formula is not None:
+        function, fitting = _priced_function(function, formula), tuple(_priced(item, formula) for item in fitting)
     if function.operator is not None:
         return _call_operator(function, arguments)
     if len(fitting) == 1:
@@ -24,15 +28,38 @@ def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[
     return _call_any(function, arguments)
 
 
-def search(answer: Callable[[Any, str], Any], text: Closure, pattern: Any, name: str) -> Closure:
-    """Build a search for a pattern that is compiled already."""
+def _priced(item: Overload, formula: Formula) -> Overload:
+    """Return an overload that pays before it works."""
+    answer, metered, price = item.run, item.metered, formula.run
+
+    def run(budget: Budget, *values: Any) -> Any:
+        budget.spend(price(*values))
+        return answer(budget, *values) if metered else answer(*values)
+
+    return replace(item, run=run, metered=True)
+
+
+def _priced_function(function: Function, formula: Formula) -> Function:
+    answer, price = function.operator, formula.run
+    overloads = tuple(_priced(item, formula) for item in function.overloads)
+    if answer is None:
+        return replace(function, overloads=overloads)
+
+    def run(budget: Budget, *values: Any) -> Any:
+        budget.spend(price(*values))
+        return answer(*values)
+
+    return replace(function, overloads=overloads, operator=run, metered=True)
+
+
+def search(answer: Callable[[Any, str], Any], text: Closure, pattern: Any, name: str, length: int) -> Closure:
+    """Build a search for a pattern that is compiled already; ``length`` is that of its text."""
 
     def run(frame: Frame) -> Any:
         value = text(frame)
         if type(value) is not str:
             raise _mismatch(name, (value, ""))
-        if len(value) > CHARACTERS_PER_STEP:
-            frame[BUDGET].spend_text(len(value))
+        frame[BUDGET].spend(search_price(len(value), length))
         return answer(pattern, value)
 
     return run
@@ -45,7 +72,6 @@ def call_host(host: str, method: str, arguments: Sequence[Closure]) -> Closure:
         target = frame[ACTIVATION].get(host)
         if not isinstance(target, HostObject):
             raise EvaluationError(f"'{host}' is not available here", "no_such_attribute")
-        frame[BUDGET].spend(1)
         return target.call(method, tuple(argument(frame) for argument in arguments))
 
     return run

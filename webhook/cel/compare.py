@@ -7,7 +7,8 @@ from math import isnan
 from typing import Any
 
 from webhook.cel.budget import Budget
-from webhook.cel.errors import EvaluationError, Overrun, no_operand, no_overload
+from webhook.cel.costs import beyond
+from webhook.cel.errors import EvaluationError, Overrun, go_panic, no_operand, no_overload
 from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Optional, Timestamp, UInt, entries_of
 
 _NUMBERS = frozenset({int, UInt, float})
@@ -42,7 +43,12 @@ def _equal_opaque(left: Opaque, right: Any) -> bool:
 
 
 def _equal_elements(left: Any, right: Any, budget: Budget) -> bool:
-    """Compare within a list or map. An error counts as equal there: cel-go goes on unless it gets a False (list.go, map.go)."""
+    """Compare within a list or map. An error counts as equal there: cel-go goes on unless it gets a False (list.go, map.go).
+
+    Lists and maps below the first level are not counted by the API server; they are here, as they may be very many.
+    """
+    if type(left) is list or type(left) is dict:
+        budget.spend(1)
     try:
         return equal(left, right, budget)
     except Overrun:
@@ -54,26 +60,19 @@ def _equal_elements(left: Any, right: Any, budget: Budget) -> bool:
 def _equal_lists(left: list[Any], right: list[Any], budget: Budget) -> bool:
     if len(left) != len(right):
         return False
-    for one, other in zip(left, right, strict=True):
-        budget.spend(1)
-        if not _equal_elements(one, other, budget):
-            return False
-    return True
+    return all(_equal_elements(one, other, budget) for one, other in zip(left, right, strict=True))
 
 
 def _equal_maps(left: Mapping[Any, Any], right: Mapping[Any, Any], budget: Budget) -> bool:
     if len(left) != len(right):
         return False
-    for key, value in entries_of(left):
-        budget.spend(1)
-        if key not in right or not _equal_elements(value, right[key], budget):
-            return False
-    return True
+    return all(key in right and _equal_elements(value, right[key], budget) for key, value in entries_of(left))
 
 
 def contains(container: Any, value: Any, budget: Budget) -> bool:
     """Answer ``value in container`` for lists and for the keys of maps."""
     if type(container) is list:
+        budget.spend(beyond(len(container)))
         return position_of(container, value, budget) >= 0
     if type(container) is dict:
         return type(_hashable(value)) is str and value in container
@@ -85,7 +84,7 @@ def contains(container: Any, value: Any, budget: Budget) -> bool:
 def _hashable(value: Any) -> Any:
     """Return a value to look for among keys; Go panics over bytes there, and the API server makes an error of it."""
     if type(value) is bytes:
-        raise EvaluationError("internal error: hash of unhashable type types.Bytes", "internal")
+        raise go_panic("hash of unhashable type types.Bytes")
     return value
 
 
@@ -94,13 +93,11 @@ def position_of(items: list[Any], value: Any, budget: Budget) -> int:
     for position, item in enumerate(items):
         try:
             if equal(value, item, budget):
-                budget.spend(position + 1)
                 return position
         except Overrun:
             raise
         except EvaluationError:
             continue
-    budget.spend(len(items))
     return -1
 
 

@@ -40,7 +40,12 @@ class EvaluationError(CELEvalError):
 
 
 class Overrun(EvaluationError):  # noqa: N818 - the name of an event; callers catch EvaluationError
-    """A spent budget or a passed deadline. Nothing absorbs it: an exhausted evaluation has no value at all."""
+    """A spent budget, a passed deadline, or a panic in Go. Nothing absorbs it: an exhausted evaluation has no value at all."""
+
+
+def go_panic(what: str) -> Overrun:
+    """Build the error of what makes Go panic: the API server ends the whole evaluation there, so nothing absorbs it."""
+    return Overrun(f"internal error: {what}", "internal")
 
 
 def no_overload(function: str = "", *arguments: str) -> EvaluationError:

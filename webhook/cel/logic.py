@@ -6,14 +6,26 @@ from collections.abc import Callable, Mapping
 from operator import ge, gt, le, lt
 from typing import Any
 
+from webhook.cel.budget import Budget
 from webhook.cel.compare import contains, equal, order
-from webhook.cel.errors import EvaluationError, Overrun, no_overload
+from webhook.cel.costs import comparison_price, size_of
+from webhook.cel.errors import EvaluationError, Overrun, go_panic, no_overload
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.values import Optional, make_map
 
 SAME = frozenset({str, int, bool, type(None)})
 """Types that Python compares among themselves as CEL does."""
+
+
+def charge(closure: Closure, units: int) -> Closure:
+    """Build a node that pays for itself, because it is not evaluated whenever what surrounds it is."""
+
+    def run(frame: Frame) -> Any:
+        frame[BUDGET].spend(units)
+        return closure(frame)
+
+    return run
 
 
 def chain(terms: list[Closure], *, stop: bool) -> Closure:
@@ -114,8 +126,10 @@ def equals(left: Closure, right: Closure) -> Closure:
         one, other = left(frame), right(frame)
         kind = type(one)
         if kind is type(other) and kind in SAME:
+            if kind is str and len(one) > 10 < len(other):
+                frame[BUDGET].spend(comparison_price(one, other) - 1)
             return bool(one == other)
-        return equal(one, other, frame[BUDGET])
+        return equal_priced(one, other, frame[BUDGET])
 
     return run
 
@@ -125,24 +139,34 @@ def differs(left: Closure, right: Closure) -> Closure:
 
     def run(frame: Frame) -> bool:
         one, other = left(frame), right(frame)
-        kind = type(one)
-        if kind is type(other) and kind in SAME:
-            return bool(one != other)
-        try:
-            return not equal(one, other, frame[BUDGET])
-        except Overrun:
-            raise
-        except (
-            EvaluationError
-        ):  # what cannot be compared differs: cel-go answers true unless it gets a True (interpretable.go, evalNe)
-            return True
+        return unequal(one, other, frame[BUDGET])
 
     return run
+
+
+def equal_priced(left: Any, right: Any, budget: Budget) -> bool:
+    """Compare, and pay for what is more than one unit of it."""
+    price = comparison_price(left, right)
+    if price > 1:
+        budget.spend(price - 1)
+    return equal(left, right, budget)
+
+
+def unequal(left: Any, right: Any, budget: Budget) -> bool:
+    """Compare; what cannot be compared differs: cel-go answers true unless it gets a True (interpretable.go, evalNe)."""
+    try:
+        return not equal_priced(left, right, budget)
+    except Overrun:
+        raise
+    except EvaluationError:
+        return True
 
 
 def equals_constant(left: Closure, constant: Any) -> Closure:
     """Build ``left == constant`` for text, numbers, true, false and null."""
     kind = type(constant)
+    if kind is str and len(constant) > 10:
+        return equals(left, lambda _: constant)
 
     def run(frame: Frame) -> bool:
         value = left(frame)
@@ -192,6 +216,17 @@ def is_in(left: Closure, right: Closure) -> Closure:
     return run
 
 
+def is_in_list(left: Closure, right: Closure) -> Closure:
+    """Build ``left in right`` where the right side is known to be a list: it costs as much as that is long."""
+
+    def run(frame: Frame) -> bool:
+        value, items = left(frame), right(frame)
+        frame[BUDGET].spend(size_of(items))
+        return contains(items, value, frame[BUDGET])
+
+    return run
+
+
 def is_in_constants(left: Closure, items: list[Any]) -> Closure:
     """Build ``left in [constants]``; like cel-go, the left side of an empty list is not even looked at."""
     if not items:
@@ -203,7 +238,7 @@ def is_in_constants(left: Closure, items: list[Any]) -> Closure:
     def run(frame: Frame) -> bool:
         value = left(frame)
         if type(value) is bytes:
-            raise EvaluationError("internal error: hash of unhashable type types.Bytes", "internal")
+            raise go_panic("hash of unhashable type types.Bytes")
         return type(value) is str and value in texts
 
     return run
@@ -243,7 +278,7 @@ def make_map_literal(keys: list[Closure], values: list[Closure], optional: tuple
         for key, value, may_miss in zip(keys, values, optional, strict=True):
             name, made = key(frame), value(frame)
             if type(name) is bytes:
-                raise EvaluationError("internal error: hash of unhashable type types.Bytes", "internal")
+                raise go_panic("hash of unhashable type types.Bytes")
             if may_miss:
                 if not isinstance(made, Optional):
                     raise EvaluationError(

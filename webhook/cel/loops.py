@@ -1,8 +1,11 @@
-"""Macros at work. Errors of single elements are absorbed by ``all`` and ``exists`` where another element decides."""
+"""Macros at work. Errors of single elements are absorbed by ``all`` and ``exists`` where another element decides.
+
+A loop that runs to its end is paid for before it starts, the others turn by turn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from webhook.cel.budget import Budget
@@ -10,81 +13,68 @@ from webhook.cel.compare import require_bool
 from webhook.cel.errors import EvaluationError, Overrun, no_overload
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.library.sorting import sort_by_keys
+from webhook.cel.pricing import Rates
 from webhook.cel.show import show
 from webhook.cel.values import NONE, Optional, entries_of, go_name, make_map, type_name
-
-_UNMETERED = 1_000
-"""Longest list that is paid for after the loop instead of at every element."""
 
 Slots = tuple[int, ...]
 
 
-def _elements(value: Any, budget: Budget) -> Iterable[Any]:
+def _elements(value: Any) -> list[Any]:
     """Return what a loop with one variable runs over: elements of a list, keys of a map."""
-    if type(value) is not list:
-        if not isinstance(value, Mapping):
-            raise EvaluationError(f"got '{go_name(value)}', expected iterable type", "bad_range")
-        value = list(value)
-    return budget.meter(value) if len(value) > _UNMETERED else value
+    if type(value) is list:
+        return value
+    if isinstance(value, Mapping):
+        return list(value)
+    raise EvaluationError(f"got '{go_name(value)}', expected iterable type", "bad_range")
 
 
-def _paid(value: Any, budget: Budget) -> Iterable[Any]:
-    """Return what a loop that always runs to its end runs over, paid for already, or at every element if there are many."""
-    items = _elements(value, budget)
-    if type(items) is list:
-        budget.spend(len(items))
-    return items
-
-
-def _pairs(value: Any, budget: Budget) -> Iterator[tuple[Any, Any]]:
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
     """Return what a loop with two variables runs over: positions and elements, or keys and values."""
     if type(value) is list:
-        return enumerate(budget.meter(value))
+        return list(enumerate(value))
     if isinstance(value, Mapping):
-        return iter(list(budget.meter(entries_of(value))))
+        return list(entries_of(value))
     raise EvaluationError(f"unsupported comprehension range type: {go_name(value)}", "bad_range")
 
 
-def quantify(range_: Closure, slots: Slots, body: Closure, *, stop: bool) -> Closure:
-    """Build ``all`` (stops at False) or ``exists`` (stops at True)."""
+def _turns(slots: Slots, value: Any, frame: Frame) -> tuple[int, Iterable[Any]]:
+    """Count the turns of a loop, and make what sets the loop variables for each and yields the first of them."""
     if len(slots) == 2:
-        return _quantify_pairs(range_, slots, body, stop=stop)
-    slot = slots[0]
+        pairs = _pairs(value)
+        return len(pairs), _set_pairs(slots, pairs, frame)
+    items = _elements(value)
+    return len(items), _set_items(slots[0], items, frame)
+
+
+def _set_items(slot: int, items: list[Any], frame: Frame) -> Iterator[Any]:
+    for item in items:
+        frame[slot] = item
+        yield item
+
+
+def _set_pairs(slots: Slots, pairs: list[tuple[Any, Any]], frame: Frame) -> Iterator[Any]:
+    for frame[slots[0]], frame[slots[1]] in pairs:
+        yield frame[slots[0]]
+
+
+def _paid(range_: Closure, slots: Slots, rates: Rates, frame: Frame) -> Iterable[Any]:
+    """Return the turns of a loop that always runs to its end, paid for already."""
+    count, turns = _turns(slots, range_(frame), frame)
+    frame[BUDGET].spend(count * rates.each)
+    return turns
+
+
+def quantify(range_: Closure, slots: Slots, body: Closure, rates: Rates, *, stop: bool) -> Closure:
+    """Build ``all`` (stops at False) or ``exists`` (stops at True)."""
     go_on = not stop
 
     def run(frame: Frame) -> bool:
-        budget = frame[BUDGET]
+        budget: Budget = frame[BUDGET]
         error: EvaluationError | None = None
-        count = 0
-        for count, frame[slot] in enumerate(_elements(range_(frame), budget), 1):  # noqa: B020 - sets a slot
-            try:
-                value = body(frame)
-            except Overrun:
-                raise
-            except EvaluationError as caught:
-                error = error or caught
-                continue
-            if value is go_on:
-                continue
-            if value is stop:
-                budget.spend(count)
-                return not go_on
-            error = error or no_overload()
-        budget.spend(count)
-        if error is not None:
-            raise error
-        return go_on
-
-    return run
-
-
-def _quantify_pairs(range_: Closure, slots: Slots, body: Closure, *, stop: bool) -> Closure:
-    first, second = slots
-    go_on = not stop
-
-    def run(frame: Frame) -> bool:
-        error: EvaluationError | None = None
-        for frame[first], frame[second] in _pairs(range_(frame), frame[BUDGET]):  # noqa: B020 - sets slots
+        count, turns = _turns(slots, range_(frame), frame)
+        for turn, _ in enumerate(turns, 1):
+            budget.spend(rates.each)
             try:
                 value = body(frame)
             except Overrun:
@@ -93,6 +83,8 @@ def _quantify_pairs(range_: Closure, slots: Slots, body: Closure, *, stop: bool)
                 error = error or caught
                 continue
             if value is stop:
+                if turn < count:  # cel-go asks once more whether to go on
+                    budget.spend(rates.check)
                 return not go_on
             if value is not go_on:
                 error = error or no_overload()
@@ -103,105 +95,114 @@ def _quantify_pairs(range_: Closure, slots: Slots, body: Closure, *, stop: bool)
     return run
 
 
-def _walk(range_: Closure, slots: Slots, frame: Frame) -> Iterator[Any]:
-    """Set the loop variables and yield the first of them, for loops that run to the end."""
-    budget = frame[BUDGET]
-    if len(slots) == 2:
-        for frame[slots[0]], frame[slots[1]] in _pairs(range_(frame), budget):  # noqa: B020 - sets slots
-            yield frame[slots[0]]
-        return
-    slot = slots[0]
-    for item in _paid(range_(frame), budget):
-        frame[slot] = item
-        yield item
-
-
-def exists_one(range_: Closure, slots: Slots, body: Closure) -> Closure:
+def exists_one(range_: Closure, slots: Slots, body: Closure, rates: Rates) -> Closure:
     """Build ``exists_one``: no absorption, every element must have an answer."""
-    return lambda frame: sum(require_bool(body(frame)) for _ in _walk(range_, slots, frame)) == 1
+
+    def run(frame: Frame) -> bool:
+        found = sum(require_bool(body(frame)) for _ in _paid(range_, slots, rates, frame))
+        frame[BUDGET].spend(found * rates.kept)
+        return found == 1
+
+    return run
 
 
-def transform(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure) -> Closure:
+def _filtered(turns: Iterable[Any], filter_: Closure | None, rates: Rates, frame: Frame) -> Iterator[Any]:
+    """Yield the turns that a filter keeps."""
+    if filter_ is None:
+        yield from turns
+        return
+    budget: Budget = frame[BUDGET]
+    for item in turns:
+        if require_bool(filter_(frame)):
+            budget.spend(rates.kept)
+            yield item
+
+
+def transform(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
     """Build ``map`` and ``transformList``."""
-    slot = slots[0]
 
     def run(frame: Frame) -> list[Any]:
-        if filter_ is not None:
-            return [body(frame) for _ in _walk(range_, slots, frame) if require_bool(filter_(frame))]
-        if len(slots) == 2:
-            return [body(frame) for _ in _walk(range_, slots, frame)]
-        return [body(frame) for frame[slot] in _paid(range_(frame), frame[BUDGET])]
+        turns = _paid(range_, slots, rates, frame)
+        return [body(frame) for _ in _filtered(turns, filter_, rates, frame)]
 
     return run
 
 
-def keep(range_: Closure, slots: Slots, body: Closure) -> Closure:
+def keep(range_: Closure, slots: Slots, body: Closure, rates: Rates) -> Closure:
     """Build ``filter``."""
-    slot = slots[0]
-
-    def run(frame: Frame) -> list[Any]:
-        items = _paid(range_(frame), frame[BUDGET])
-        return [frame[slot] for frame[slot] in items if require_bool(body(frame))]
-
-    return run
+    return lambda frame: list(_filtered(_paid(range_, slots, rates, frame), body, rates, frame))
 
 
-def transform_map(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure) -> Closure:
+def transform_map(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
     """Build ``transformMap``: the keys stay (of a list: the positions)."""
 
     def run(frame: Frame) -> Mapping[Any, Any]:
-        walk = _walk(range_, slots, frame)
-        return make_map([(key, body(frame)) for key in walk if filter_ is None or require_bool(filter_(frame))])
+        turns = _paid(range_, slots, rates, frame)
+        return make_map([(key, body(frame)) for key in _filtered(turns, filter_, rates, frame)])
 
     return run
 
 
-def transform_entries(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure) -> Closure:
+def transform_entries(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
     """Build ``transformMapEntry``: every element becomes a map, and no key may come twice."""
 
     def run(frame: Frame) -> Mapping[Any, Any]:
-        entries: list[tuple[Any, Any]] = []
-        seen: set[tuple[str, Any]] = set()
-        for _ in _walk(range_, slots, frame):
-            if filter_ is not None and not require_bool(filter_(frame)):
-                continue
-            made = body(frame)
-            if not isinstance(made, Mapping):
-                raise no_overload("cel.@mapInsert", "map", type_name(made))
-            for key, value in entries_of(made):
-                identity = ("bool" if type(key) is bool else "", key)
-                if identity in seen:
-                    raise EvaluationError(f"insert failed: key {show(key)} already exists", "duplicate_key")
-                seen.add(identity)
-                entries.append((key, value))
-        return make_map(entries)
+        turns = _paid(range_, slots, rates, frame)
+        return merge_entries(body(frame) for _ in _filtered(turns, filter_, rates, frame))
 
     return run
 
 
-def sort_by(range_: Closure, slots: Slots, body: Closure) -> Closure:
+def merge_entries(maps: Iterable[Any]) -> Mapping[Any, Any]:
+    """Make one map of many that have no key in common."""
+    entries: list[tuple[Any, Any]] = []
+    seen: set[tuple[str, Any]] = set()
+    for made in maps:
+        if not isinstance(made, Mapping):
+            raise no_overload("cel.@mapInsert", "map", type_name(made))
+        for key, value in entries_of(made):
+            identity = ("bool" if type(key) is bool else "", key)
+            if identity in seen:
+                raise EvaluationError(f"insert failed: key {show(key)} already exists", "duplicate_key")
+            seen.add(identity)
+            entries.append((key, value))
+    return make_map(entries)
+
+
+def sort_by(range_: Closure, slots: Slots, body: Closure, rates: Rates, price: Callable[[list[Any]], int]) -> Closure:
     """Build ``sortBy``."""
 
     def run(frame: Frame) -> list[Any]:
         items = range_(frame)
         if type(items) is not list:
             raise EvaluationError(f"got '{go_name(items)}', expected iterable type", "bad_range")
-        keys = [body(frame) for _ in _walk(lambda _: items, slots, frame)]
-        return sort_by_keys(frame[BUDGET], items, keys)
+        keys = [body(frame) for _ in _paid(lambda _: items, slots, rates, frame)]
+        frame[BUDGET].spend(price(keys))
+        return sort_by_keys(items, keys)
 
     return run
 
 
-def optional_map(range_: Closure, slots: Slots, body: Closure, *, flat: bool) -> Closure:
-    """Build ``optMap`` and ``optFlatMap``."""
+def optional_map(range_: Closure, slots: Slots, body: Closure, due: int | None, *, flat: bool) -> Closure:
+    """Build ``optMap`` and ``optFlatMap``.
+
+    cel-go evaluates the optional twice, once to look whether it is present; ``due`` is what its second time costs besides what
+    the first one spent, None where the body does not ask for the value, so that there is no second time.
+    """
     slot = slots[0]
 
     def run(frame: Frame) -> Any:
+        budget: Budget = frame[BUDGET]
+        before = budget.left
         value = range_(frame)
         if not isinstance(value, Optional):
             raise no_overload("hasValue", type_name(value))
         if not value.present:
+            if flat:
+                budget.spend(1)
             return NONE
+        if due is not None:
+            budget.spend(before - budget.left + due)
         frame[slot] = value.value
         made = body(frame)
         return made if flat else Optional(made)

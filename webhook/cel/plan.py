@@ -9,10 +9,12 @@ from webhook.cel import access, calls, logic, loops, structs
 from webhook.cel.budget import Budget
 from webhook.cel.check import Checker
 from webhook.cel.compare import is_key
+from webhook.cel.costs import Formula
 from webhook.cel.errors import CompileError, EvaluationError, Overrun
 from webhook.cel.frames import FIRST_SLOT, Closure
 from webhook.cel.library import regex
 from webhook.cel.library.regex import compile_pattern
+from webhook.cel.pricing import CONVERSIONS, Prices, Rates
 from webhook.cel.syntax import (
     Call,
     Conditional,
@@ -26,15 +28,13 @@ from webhook.cel.syntax import (
     Node,
     Select,
     StructLiteral,
+    children,
 )
-from webhook.cel.types import TYPE_NAMES, Kind, Type, unwrap_optional
+from webhook.cel.types import TYPE_NAMES, Kind, Type, is_optional, unwrap_optional
 from webhook.cel.values import TypeValue, go_name
 
-_FOLD_STEPS = 10_000
+_FOLD_UNITS = 10_000
 """Most that folding one constant call may cost; a dearer call is left to the evaluation, which has a budget of its own."""
-
-_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
-"""Calls that the API server folds when it builds a program, and refuses the expression if that fails (cel-go decorators.go)."""
 
 _PATTERNS = {"matches": regex.matches, "find": regex.find}
 """Functions whose constant pattern is compiled once."""
@@ -43,9 +43,12 @@ _PATTERNS = {"matches": regex.matches, "find": regex.find}
 class Planner:
     """Plans one expression. ``slots`` counts the loop variables that a frame must hold."""
 
-    def __init__(self, checker: Checker) -> None:
+    def __init__(self, checker: Checker, prices: Prices) -> None:
         self.slots = 0
+        self.due = 0
+        """Price of the straight run of nodes that is being planned: charged where it begins."""
         self._checker = checker
+        self._prices = prices
         self._scopes: list[dict[str, int]] = []
         self._constants: dict[Closure, Any] = {}
         self._shared_constants: set[Closure] = set()
@@ -53,6 +56,7 @@ class Planner:
 
     def plan(self, node: Node) -> Closure:
         """Return the closure of a node; raises CompileError for a constant that has no value."""
+        self.due += self._prices.of(node)
         match node:
             case Constant():
                 return self._constant(node.value, shared=True)
@@ -61,13 +65,14 @@ class Planner:
             case Select():
                 return self._plan_select(node)
             case Index():
-                return self._plan_index(node)
+                return self._plan_way(node)
             case Call():
                 return self._plan_call(node)
             case Logical():
-                return logic.chain([self.plan(term) for term in node.terms], stop=node.operator == "_||_")
+                terms = [self.plan(node.terms[0]), *(self._plan_arm(term) for term in node.terms[1:])]
+                return logic.chain(terms, stop=node.operator == "_||_")
             case Conditional():
-                return logic.choose(self.plan(node.test), self.plan(node.then), self.plan(node.otherwise))
+                return logic.choose(self.plan(node.test), self._plan_arm(node.then), self._plan_arm(node.otherwise))
             case ListLiteral():
                 return self._plan_list(node)
             case MapLiteral():
@@ -77,6 +82,18 @@ class Planner:
             case Macro():
                 return self._plan_macro(node)
         assert_never(node)
+
+    def _plan_apart(self, node: Node) -> tuple[Closure, int]:
+        """Plan a node that does not run whenever what surrounds it does, and return its price."""
+        due, self.due = self.due, 0
+        closure = self.plan(node)
+        due, self.due = self.due, due
+        return closure, due
+
+    def _plan_arm(self, node: Node) -> Closure:
+        """Plan a node that may be left out, and pays for itself when it is not."""
+        closure, due = self._plan_apart(node)
+        return logic.charge(closure, due) if due else closure
 
     def _constant(self, value: Any, *, shared: bool) -> Closure:
         def run(_: object) -> Any:
@@ -110,55 +127,76 @@ class Planner:
             return self._plan_name(node)
         if node.test:
             return access.test_field(self.plan(node.operand), node.field)
-        if node.optional:
-            return access.read_optional(self.plan(node.operand), self._constant(node.field, shared=True))
-        start, fields = self._path(node)
-        closure = self.plan(start)
-        return access.read_field(closure, fields[0]) if len(fields) == 1 else access.read_path(closure, fields)
+        if self._is_typed(node.operand) and not node.optional:
+            return access.read_typed(self.plan(node.operand), node.field)
+        return self._plan_way(node)
 
-    def _path(self, node: Node) -> tuple[Node, tuple[str, ...]]:
-        """Split ``a.b['c'].d`` into where it starts and the fields it follows."""
+    def _is_typed(self, operand: Node) -> bool:
+        return self._checker.declarations.patch_types and structs.is_typed(self._checker.type_of(operand))
+
+    def _is_step(self, node: Node) -> bool:
+        """Tell whether a node is a field or an index after something else."""
+        if isinstance(node, Select):
+            return node not in self._checker.names and not node.test and (node.optional or not self._is_typed(node.operand))
+        return isinstance(node, Index)
+
+    def _plan_way(self, node: Select | Index) -> Closure:
+        """Plan ``a.b['c'][d].?e``: where it starts, and the steps from there."""
+        steps: list[Select | Index] = [node]
+        while self._is_step(steps[-1].operand):
+            operand = steps[-1].operand
+            assert isinstance(operand, Select | Index)  # noqa: S101 - so says _is_step
+            self.due += self._prices.of(operand)
+            steps.append(operand)
+        start = self.plan(steps[-1].operand)
+        keys = [self._plan_key(step) for step in reversed(steps)]
+        if any(step.optional for step in steps) or is_optional(self._checker.type_of(steps[-1].operand)):
+            return access.follow_optionally(start, list(zip(keys, [step.optional for step in reversed(steps)], strict=True)))
+        return self._plan_plain_way(start, keys)
+
+    def _plan_plain_way(self, start: Closure, keys: list[Closure]) -> Closure:
         fields: list[str] = []
-        while node not in self._checker.names:
-            if isinstance(node, Select) and not node.test and not node.optional:
-                fields.append(node.field)
-                node = node.operand
-            elif isinstance(node, Index) and not node.optional and isinstance(node.key, Constant) and type(node.key.value) is str:
-                fields.append(node.key.value)
-                node = node.operand
-            else:
-                break
-        return node, tuple(reversed(fields))
+        for key in keys:
+            if type(self._constants.get(key)) is str:
+                fields.append(self._constants[key])
+                continue
+            start = access.read_index(access.read_fields(start, fields), key)
+            fields = []
+        return access.read_fields(start, fields)
 
-    def _plan_index(self, node: Index) -> Closure:
-        start, fields = self._path(node)
-        if fields:
-            return access.read_path(self.plan(start), fields)
-        operand, key = self.plan(node.operand), self.plan(node.key)
+    def _plan_key(self, step: Select | Index) -> Closure:
+        if isinstance(step, Select):
+            return self._constant(step.field, shared=True)
+        key = self.plan(step.key)
         if key in self._shared_constants and not is_key(self._constants[key]):
-            raise CompileError(f"invalid qualifier type: {go_name(self._constants[key])}", *node.place)
-        return access.read_optional(operand, key) if node.optional else access.read_index(operand, key)
+            raise CompileError(f"invalid qualifier type: {go_name(self._constants[key])}", *step.place)
+        return key
 
     def _plan_call(self, node: Call) -> Closure:
-        arguments = [self.plan(argument) for argument in node.arguments]
+        name = self._checker.names.get(node, node.function)
+        arguments = [self._plan_arm(item) if name in ("or", "orValue") else self.plan(item) for item in node.arguments]
         if node in self._checker.host_calls:
             return calls.call_host(self._checker.host_calls[node], node.function, arguments)
-        name = self._checker.names.get(node, node.function)
         if node.target is not None and node not in self._checker.names:
             arguments.insert(0, self.plan(node.target))
-        closure = self._specialise(node, name, arguments)
+        formula = self._prices.formula(node)
+        closure = self._specialise(node, name, arguments, formula)
         if closure is None:
-            closure = calls.call(self._checker.functions[name], self._checker.overloads[node], arguments)
+            closure = calls.call(self._checker.functions[name], self._checker.overloads[node], arguments, formula)
         if any(item not in self._constants for item in arguments):
             return closure
-        return self._fold(node, closure, shared=name in _CONVERSIONS and self._are_shared(arguments))
+        budget = Budget(_FOLD_UNITS)
+        folded = self._fold(node, closure, budget, shared=name in CONVERSIONS and self._are_shared(arguments))
+        if folded is not closure and node not in self._prices.folded:
+            self.due += budget.spent
+        return folded
 
-    def _specialise(self, node: Call, name: str, arguments: list[Closure]) -> Closure | None:
+    def _specialise(self, node: Call, name: str, arguments: list[Closure], formula: Formula | None) -> Closure | None:
         """Return a closure made for operators that are everywhere, with constants on their right taken in."""
         makers: Mapping[str, Callable[[Closure, Closure], Closure]] = {
             "_==_": logic.equals,
             "_!=_": logic.differs,
-            "@in": logic.is_in,
+            "@in": logic.is_in if formula is None else logic.is_in_list,
         }
         if name == "!_":
             return logic.negate(arguments[0])
@@ -172,6 +210,8 @@ class Planner:
             return logic.equals_constant(arguments[0], self._constants[arguments[1]])
         if name in makers:
             return makers[name](arguments[0], arguments[1])
+        if formula is not None:
+            return None
         if name in logic.COMPARISONS and type(self._constants.get(arguments[1])) is int:
             return logic.compare_constant(arguments[0], self._constants[arguments[1]], name)
         if name in logic.COMPARISONS:
@@ -183,14 +223,14 @@ class Planner:
         if type(pattern) is not str:
             return None
         try:
-            return calls.search(_PATTERNS[name], text, compile_pattern(pattern), name)
+            return calls.search(_PATTERNS[name], text, compile_pattern(pattern), name, len(pattern))
         except EvaluationError as error:
             raise CompileError(error.message, *node.place) from error
 
-    def _fold(self, node: Node, closure: Closure, *, shared: bool) -> Closure:
+    def _fold(self, node: Node, closure: Closure, budget: Budget, *, shared: bool) -> Closure:
         """Evaluate a call of constants once; a failure is left to evaluation, unless the API server would have folded it too."""
         try:
-            return self._constant(closure([{}, Budget(_FOLD_STEPS)]), shared=shared)
+            return self._constant(closure([{}, budget]), shared=shared)
         except Overrun:
             return closure
         except EvaluationError as error:
@@ -212,36 +252,57 @@ class Planner:
         keys, values = [self.plan(key) for key in node.keys], [self.plan(value) for value in node.values]
         closure = logic.make_map_literal(keys, values, tuple(node.optional))
         if not any(node.optional) and all(item in self._constants for item in keys + values):
-            return self._fold(node, closure, shared=self._are_shared(keys + values))
+            return self._fold(node, closure, Budget(_FOLD_UNITS), shared=self._are_shared(keys + values))
         return closure
 
     def _plan_macro(self, node: Macro) -> Closure:
-        range_ = self.plan(node.range)
-        if node.name in ("optMap", "optFlatMap"):
+        optional = node.name in ("optMap", "optFlatMap")
+        range_, range_due = self._plan_apart(node.range)
+        if optional:
+            range_ = logic.charge(range_, range_due) if range_due else range_
             held, _ = unwrap_optional(self._checker.type_of(node.range))
             self._refuse_type_variable(node, held, node.variables[0])
+        else:
+            self.due += range_due
         slots = tuple(self._take_slot() for _ in node.variables)
         self._scopes.append(dict(zip(node.variables, slots, strict=True)))
-        filter_ = self.plan(node.filter) if node.filter is not None else None
-        body = self.plan(node.body)
+        filter_, filter_due = (None, 0) if node.filter is None else self._plan_apart(node.filter)
+        body, body_due = self._plan_apart(node.body)
         self._scopes.pop()
+        each, kept, check = self._prices.rates(node)
+        rates = Rates(each + body_due, kept, check) if filter_ is None else Rates(each + filter_due, kept + body_due, check)
+        if optional:
+            body = logic.charge(body, body_due) if body_due else body
+            second = 1 if self._mentions(node.body, node.variables[0]) else None
+            return loops.optional_map(range_, slots, body, second, flat=node.name == "optFlatMap")
+        return self._plan_loop(node, (range_, slots, filter_, body, rates))
+
+    def _plan_loop(self, node: Macro, parts: tuple[Closure, loops.Slots, Closure | None, Closure, Rates]) -> Closure:
+        range_, slots, filter_, body, rates = parts
         match node.name:
             case "all" | "exists":
-                return loops.quantify(range_, slots, body, stop=node.name == "exists")
+                return loops.quantify(range_, slots, body, rates, stop=node.name == "exists")
             case "exists_one":
-                return loops.exists_one(range_, slots, body)
+                return loops.exists_one(range_, slots, body, rates)
             case "map" | "transformList":
-                return loops.transform(range_, slots, filter_, body)
+                return loops.transform(range_, slots, filter_, body, rates)
             case "filter":
-                return loops.keep(range_, slots, body)
+                return loops.keep(range_, slots, body, rates)
             case "transformMap":
-                return loops.transform_map(range_, slots, filter_, body)
+                return loops.transform_map(range_, slots, filter_, body, rates)
             case "transformMapEntry":
-                return loops.transform_entries(range_, slots, filter_, body)
-            case "sortBy":
-                return loops.sort_by(range_, slots, body)
-            case "optMap" | "optFlatMap":
-                return loops.optional_map(range_, slots, body, flat=node.name == "optFlatMap")
+                return loops.transform_entries(range_, slots, filter_, body, rates)
+            case _:
+                formula = self._prices.formula(node)
+                return loops.sort_by(range_, slots, body, rates, formula.run if formula else lambda _: 0)
+
+    def _mentions(self, node: Node, variable: str) -> bool:
+        """Tell whether a loop variable is read below a node (and not another one of its name)."""
+        if isinstance(node, Name):
+            return node.name == variable and node not in self._checker.names
+        if isinstance(node, Macro) and variable in node.variables:
+            return self._mentions(node.range, variable)
+        return any(self._mentions(part, variable) for part in children(node))
 
     def _take_slot(self) -> int:
         self.slots += 1

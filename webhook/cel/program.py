@@ -20,12 +20,13 @@ from webhook.cel.frames import Closure
 from webhook.cel.library import FUNCTIONS, MUTATION_FUNCTIONS
 from webhook.cel.parse import KubernetesParser, shared_parser
 from webhook.cel.plan import Planner
+from webhook.cel.pricing import Prices
 from webhook.cel.syntax import Node
 from webhook.cel.types import Type
 from webhook.cel.uncheck import Resolver
 from webhook.cel.validate import validate
 
-DEFAULT_STEPS = 1_000_000
+DEFAULT_UNITS = 1_000_000
 """Budget of an evaluation that was given none: the API server's limit for one expression (apiserver pkg/apis/cel/config.go)."""
 
 _CONSTRUCTION = Lock()
@@ -36,8 +37,9 @@ class Program(celpy.Runner):
 
     def __init__(self, environment: celpy.Environment, node: Node, *, text: str, checker: Checker) -> None:
         super().__init__(environment, lark.Tree("expr", []))  # the tree is not kept: its closures are all that evaluation needs
-        planner = Planner(checker)
+        planner = Planner(checker, Prices(node, checker))
         self._run: Closure = planner.plan(node)
+        self._price = planner.due
         self._blank = (None,) * planner.slots
         self.text = text
         self.references = frozenset(checker.references)
@@ -51,9 +53,9 @@ class Program(celpy.Runner):
         The value is for reading only: it may be part of an input, or a constant of the expression.
         """
         if budget is None:
-            budget = Budget(DEFAULT_STEPS)
+            budget = Budget(DEFAULT_UNITS)
         try:
-            budget.spend(1)
+            budget.spend(self._price)
             return self._run([activation, budget, *self._blank])
         except EvaluationError:
             raise

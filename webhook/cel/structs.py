@@ -86,6 +86,38 @@ def field_type(node: StructLiteral, position: int, of: Type) -> Type:
     return of.fields[field]
 
 
+def is_patch(type_: Type) -> bool:
+    """Tell whether values of a type are written ``JSONPatch{…}``."""
+    return type_ == _JSON_PATCH
+
+
+def is_typed(type_: Type) -> bool:
+    """Tell whether values of a type are written ``Object{…}`` or ``JSONPatch{…}``."""
+    return type_.kind is Kind.STRUCT and (type_.name == "JSONPatch" or type_.name.partition(".")[0] == "Object")
+
+
+def read_field(value: TypedObject, field: str) -> Any:
+    """Return a field of a typed object as cel-go gives it back: unset is null or empty, and what it holds is plain."""
+    if not isinstance(value, JsonPatch):
+        return plain(value.fields.get(field))
+    if field in ("op", "path", "from"):
+        return value.fields.get(field, "")
+    if field != "value":
+        raise EvaluationError(f"unsupported indexer: {field}")
+    return value.fields.get(field)
+
+
+def plain(value: Any) -> Any:
+    """Return a value without typed objects and optionals: they become what they hold (mutation/dynamic/objects.go)."""
+    if isinstance(value, TypedObject) and not isinstance(value, JsonPatch):
+        return {field: plain(item) for field, item in value.fields.items()}
+    if isinstance(value, Optional):
+        return plain(value.value)
+    if type(value) is list:
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if type(value) is dict else value
+
+
 def make_object(node: StructLiteral, values: list[Closure]) -> Closure:
     """Build a typed object; an absent optional leaves its field out."""
     make = _maker(node.name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf, isnan, nan
 from typing import Any
 
-from webhook.cel.budget import Budget
 from webhook.cel.compare import order
 from webhook.cel.declare import operator
 from webhook.cel.errors import EvaluationError, no_operand, no_overload
@@ -37,20 +36,14 @@ def _timestamp(nanoseconds: int, origin: Timestamp) -> Timestamp:
     raise overflow()
 
 
-def add(budget: Budget, left: Any, right: Any) -> Any:
+def add(left: Any, right: Any) -> Any:
     """Add numbers and times, join text, bytes and lists."""
     kind = type(left)
     if kind is not type(right):
         return _add_time(left, right)
     if kind is int:
         return _int(left + right)
-    if kind is str or kind is bytes:
-        budget.spend_text(len(left) + len(right))
-        return left + right
-    if kind is list:
-        budget.spend(1 + (len(left) + len(right)) // 100)
-        return left + right
-    if kind is float:
+    if kind in _JOINED:
         return left + right
     if kind is UInt:
         return _uint(int(left) + int(right))
@@ -68,6 +61,7 @@ def _add_time(left: Any, right: Any) -> Any:
 
 
 _ADDABLE = (int, UInt, float, str, bytes, list, Duration, Timestamp)
+_JOINED = (str, list, bytes, float)
 _NUMBERS = (int, UInt, float)
 
 
@@ -161,7 +155,6 @@ OPERATORS = (
             "_+_(timestamp, duration) -> timestamp",
             *_same("_+_", "int", "list(A)", "string", "uint"),
         ],
-        metered=True,
     ),
     operator(
         subtract,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import contains
 from typing import Any
 
-from webhook.cel.budget import Budget
 from webhook.cel.declare import Overload, operator, overload
 from webhook.cel.errors import no_operand, no_overload
 from webhook.cel.times import Civil, civil, read_offset
@@ -19,11 +19,6 @@ def size(value: Any) -> int:
     if type(value) in _SIZED or isinstance(value, Mapping):
         return len(value)
     raise no_operand("size", value)
-
-
-def _contains(budget: Budget, text: str, part: str) -> bool:
-    budget.spend_text(len(text))
-    return part in text
 
 
 def _part(name: str, read: Callable[[Civil], int]) -> Iterable[Overload]:
@@ -69,7 +64,7 @@ OVERLOADS = (
     overload("cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", no_overload),
     overload("_[_](list(A), int) -> A", no_overload),
     overload("_[_](map(A, B), A) -> B", no_overload),
-    overload("(string).contains(string) -> bool", _contains, metered=True),
+    overload("(string).contains(string) -> bool", contains),
     overload("(string).endsWith(string) -> bool", str.endswith),
     overload("(string).startsWith(string) -> bool", str.startswith),
     *_part("getFullYear", lambda moment: moment.year),

@@ -11,6 +11,7 @@ from math import isinf, isnan
 from typing import Any, NamedTuple
 
 from webhook.cel.budget import Budget
+from webhook.cel.costs import beyond
 from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError
 from webhook.cel.library.convert import text_to_double
@@ -89,18 +90,17 @@ def _read_clause(text: str, start: int, position: int) -> tuple[Clause, int]:
 
 
 def _format(budget: Budget, text: str, arguments: list[Any]) -> str:
-    budget.spend_text(len(text))
     parts: list[str] = []
     for piece in read_clauses(text, len(arguments)):
         if isinstance(piece, Clause):
-            budget.spend_text(piece.precision or 0)
+            budget.spend(beyond(piece.precision or 0))
             try:
                 written = _WRITERS[piece.verb](budget, arguments[piece.position], piece)
             except EvaluationError as error:
                 if error.kind != "format":
                     raise
                 raise FormatError(f"error during formatting: {error.message}") from error
-            budget.spend_text(len(written))
+            budget.spend(beyond(len(written)))
             parts.append(written)
         else:
             parts.append(piece)
@@ -156,12 +156,12 @@ def _decode(value: bytes) -> str:
 
 
 def _write_list(budget: Budget, items: list[Any]) -> str:
-    budget.spend(len(items))
+    budget.spend(beyond(len(items)))
     return f"[{', '.join(_write_element(budget, item) for item in items)}]"
 
 
 def _write_map(budget: Budget, entries: Mapping[Any, Any]) -> str:
-    budget.spend(len(entries))
+    budget.spend(beyond(len(entries)))
     pairs = []
     for key, value in entries_of(entries):
         if type(key) not in (str, bool, int, UInt):
@@ -175,7 +175,7 @@ def _write_element(budget: Budget, value: Any) -> str:
     """Write a value within a list or a map, where text is in quotes and doubles have six digits."""
     match value:
         case str():
-            budget.spend_text(len(value))
+            budget.spend(beyond(len(value)))
             return quote_go(value)
         case bytes():
             return f"b{quote_go(_decode(value))}"
@@ -252,7 +252,7 @@ def _write_hex(budget: Budget, value: Any, clause: Clause) -> str:
     if type(value) in (int, UInt):
         written = f"{int(value):x}"
     elif type(value) in (str, bytes):
-        budget.spend_text(len(value))
+        budget.spend(beyond(len(value)))
         written = (value if type(value) is bytes else to_utf8(value)).hex()
     else:
         raise _refuse(clause, value)

@@ -12,11 +12,12 @@ from webhook.cel.errors import EvaluationError, no_operand, no_overload
 from webhook.cel.library.sorting import sort_by_keys
 
 _SORTABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+_BATCH = 1_000
 _LONGEST_RANGE = 1_000_000
 """Longest list that ``lists.range`` makes (ext/lists.go, defaultMaxRangeSize)."""
 
 
-def _slice(budget: Budget, items: list[Any], start: int, end: int) -> list[Any]:
+def _slice(items: list[Any], start: int, end: int) -> list[Any]:
     refusal = f"cannot slice({start}, {end}), "
     if start < 0 or end < 0:
         raise EvaluationError(f"{refusal}negative indexes not supported", "out_of_range")
@@ -24,14 +25,18 @@ def _slice(budget: Budget, items: list[Any], start: int, end: int) -> list[Any]:
         raise EvaluationError(f"{refusal}start index must be less than or equal to end index", "out_of_range")
     if len(items) < end:
         raise EvaluationError(f"{refusal}list is length {len(items)}", "out_of_range")
-    budget.spend(end - start)
     return items[start:end]
 
 
 def _flatten(budget: Budget, items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise EvaluationError("level must be non-negative", "other")
-    return list(budget.meter(_leaves(items, depth)))
+    made: list[Any] = []
+    for item in _leaves(items, depth):
+        made.append(item)
+        if not len(made) % _BATCH:
+            budget.spend(_BATCH // 10)  # the API server counts the elements of the outer list only
+    return made
 
 
 def _leaves(items: list[Any], depth: int) -> Iterator[Any]:
@@ -42,23 +47,21 @@ def _leaves(items: list[Any], depth: int) -> Iterator[Any]:
             yield item
 
 
-def _sort(budget: Budget, items: Any) -> list[Any]:
+def _sort(items: Any) -> list[Any]:
     if type(items) is not list:
         raise no_operand("sort", items)
-    return sort_by_keys(budget, items, items)
+    return sort_by_keys(items, items)
 
 
-def _range(budget: Budget, size: int) -> list[int]:
+def _range(size: int) -> list[int]:
     if size < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {size}", "out_of_range")
-    budget.spend(size)
     if size > _LONGEST_RANGE:
         raise EvaluationError(f"lists.range: size {size} exceeds maximum allowed ({_LONGEST_RANGE})", "out_of_range")
     return list(range(size))
 
 
-def _reverse(budget: Budget, items: list[Any]) -> list[Any]:
-    budget.spend(len(items))
+def _reverse(items: list[Any]) -> list[Any]:
     return items[::-1]
 
 
@@ -70,15 +73,15 @@ def _distinct(budget: Budget, items: list[Any]) -> list[Any]:
     return unique
 
 
-OPERATORS = (operator(_sort, [f"(list({type_})).sort() -> list({type_})" for type_ in _SORTABLE], metered=True),)
+OPERATORS = (operator(_sort, [f"(list({type_})).sort() -> list({type_})" for type_ in _SORTABLE]),)
 
 OVERLOADS = (
     # The planner answers this itself, for the macro sortBy; it is here for the checker.
     *(overload(f"(list(T)).@sortByAssociatedKeys(list({type_})) -> list(T)", no_overload) for type_ in _SORTABLE),
-    overload("(list(T)).slice(int, int) -> list(T)", _slice, metered=True),
+    overload("(list(T)).slice(int, int) -> list(T)", _slice),
     overload("(list(list(T))).flatten() -> list(T)", _flatten, metered=True, any_elements=True),
     overload("(list(dyn)).flatten(int) -> list(dyn)", _flatten, metered=True, any_elements=True),
-    overload("lists.range(int) -> list(int)", _range, metered=True),
-    overload("(list(T)).reverse() -> list(T)", _reverse, metered=True),
+    overload("lists.range(int) -> list(int)", _range),
+    overload("(list(T)).reverse() -> list(T)", _reverse),
     overload("(list(T)).distinct() -> list(T)", _distinct, metered=True),
 )

@@ -15,8 +15,7 @@ from webhook.cel.values import Duration, UInt
 _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 
 
-def _is_sorted(budget: Budget, items: list[Any]) -> bool:
-    budget.spend(len(items))
+def _is_sorted(items: list[Any]) -> bool:
     for item in items[:1]:
         require_ordered(item)
     for position in range(1, len(items)):
@@ -29,22 +28,20 @@ def _is_sorted(budget: Budget, items: list[Any]) -> bool:
     return True
 
 
-def _sum(zero: Any) -> Callable[[Budget, list[Any]], Any]:
-    def run(budget: Budget, items: list[Any]) -> Any:
-        budget.spend(len(items))
+def _sum(zero: Any) -> Callable[[list[Any]], Any]:
+    def run(items: list[Any]) -> Any:
         total = zero
         for item in items:
-            total = add(budget, total, item)
+            total = add(total, item)
         return total
 
     return run
 
 
-def _extreme(name: str, replaces: int) -> Callable[[Budget, list[Any]], Any]:
+def _extreme(name: str, replaces: int) -> Callable[[list[Any]], Any]:
     """Build ``min`` (the next one replaces a larger one) and ``max``."""
 
-    def run(budget: Budget, items: list[Any]) -> Any:
-        budget.spend(len(items))
+    def run(items: list[Any]) -> Any:
         if not items:
             raise EvaluationError(f"{name} called on empty list", "empty_list")
         best = require_ordered(items[0])
@@ -82,15 +79,15 @@ def _includes(budget: Budget, target: Any, value: Any) -> bool:
 
 def _for_each(name: str, result: str, run: Callable[..., Any]) -> Iterable[Overload]:
     for type_ in _COMPARABLE:
-        yield overload(f"(list({type_})).{name}() -> {result or type_}", run, metered=True)
+        yield overload(f"(list({type_})).{name}() -> {result or type_}", run)
 
 
 OVERLOADS = (
     *_for_each("isSorted", "bool", _is_sorted),
-    overload("(list(int)).sum() -> int", _sum(0), metered=True),
-    overload("(list(uint)).sum() -> uint", _sum(UInt(0)), metered=True),
-    overload("(list(double)).sum() -> double", _sum(0.0), metered=True),
-    overload("(list(duration)).sum() -> duration", _sum(Duration(0)), metered=True),
+    overload("(list(int)).sum() -> int", _sum(0)),
+    overload("(list(uint)).sum() -> uint", _sum(UInt(0))),
+    overload("(list(double)).sum() -> double", _sum(0.0)),
+    overload("(list(duration)).sum() -> duration", _sum(Duration(0))),
     *_for_each("max", "", _extreme("max", -1)),
     *_for_each("min", "", _extreme("min", 1)),
     overload("(list(A)).indexOf(A) -> int", _index_of, metered=True),

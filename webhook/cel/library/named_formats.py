@@ -11,7 +11,6 @@ from datetime import date
 from typing import Any
 
 from webhook.cel import types
-from webhook.cel.budget import Budget
 from webhook.cel.declare import overload
 from webhook.cel.text import to_utf8
 from webhook.cel.urls import UrlError, check_request_uri
@@ -176,8 +175,7 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-def _validate(budget: Budget, format_: Format, text: str) -> Optional:
-    budget.spend_text(len(text) * 10)
+def _validate(format_: Format, text: str) -> Optional:
     errors = format_.check(text)
     return Optional(errors) if errors else NONE
 
@@ -193,5 +191,5 @@ def _constant(format_: Format) -> Callable[[], Format]:
 OVERLOADS = (
     *(overload(f"format.{name}() -> format", _constant(format_)) for name, format_ in FORMATS.items()),
     overload("format.named(string) -> optional(format)", _named),
-    overload("(format).validate(string) -> optional(list(string))", _validate, metered=True),
+    overload("(format).validate(string) -> optional(list(string))", _validate),
 )

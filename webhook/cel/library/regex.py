@@ -18,6 +18,8 @@ from webhook.cel.text import to_utf8
 
 _UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED  # noqa: SLF001 - re2's front has no cheaper way to its own engine
 _MISSING = (-1, -1)
+_SCANNED_PER_UNIT, _FREE_MATCHES = 50_000, 1_000
+"""What ``findAll`` does beyond its price: every match may read to the end of the text, and the API server counts one reading."""
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 """``\\C``, which matches half a character: C++ knows it, Go refuses it."""
 
@@ -48,13 +50,11 @@ def find(compiled: Any, text: str) -> str:
     return encoded[begin:end].decode() if begin >= 0 else ""
 
 
-def _matches(budget: Budget, text: str, pattern: str) -> bool:
-    budget.spend_text(len(text))
+def _matches(text: str, pattern: str) -> bool:
     return matches(compile_pattern(pattern), text)
 
 
-def _find(budget: Budget, text: str, pattern: str) -> str:
-    budget.spend_text(len(text))
+def _find(text: str, pattern: str) -> str:
     return find(compile_pattern(pattern), text)
 
 
@@ -64,7 +64,9 @@ def _find_all(budget: Budget, text: str, pattern: str, limit: int = -1) -> list[
     found: list[str] = []
     compiled, position, last = compile_pattern(pattern), 0, -1
     while position <= len(encoded) and (limit < 0 or len(found) < limit):
-        budget.spend_text(len(encoded) - position)
+        budget.spend(
+            (len(found) > _FREE_MATCHES) + (len(encoded) - position) // _SCANNED_PER_UNIT
+        )  # each may read all that is left
         begin, end = compiled.Match(_UNANCHORED, encoded, position, len(encoded))[0]
         if begin < 0:
             break
@@ -83,9 +85,9 @@ def _next_character(encoded: bytes, position: int) -> int:
 
 
 OVERLOADS = (
-    overload("matches(string, string) -> bool", _matches, metered=True),
-    overload("(string).matches(string) -> bool", _matches, metered=True),
-    overload("(string).find(string) -> string", _find, metered=True),
+    overload("matches(string, string) -> bool", _matches),
+    overload("(string).matches(string) -> bool", _matches),
+    overload("(string).find(string) -> string", _find),
     overload("(string).findAll(string) -> list(string)", _find_all, metered=True),
     overload("(string).findAll(string, int) -> list(string)", _find_all, metered=True),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import Any
 
-from webhook.cel.budget import Budget
 from webhook.cel.compare import order
 from webhook.cel.errors import EvaluationError
 from webhook.cel.values import type_name
@@ -17,14 +16,11 @@ def _by_key(left: tuple[Any, Any], right: tuple[Any, Any]) -> int:
     return order(left[0], right[0], "_<_")
 
 
-def sort_by_keys(budget: Budget, items: list[Any], keys: list[Any]) -> list[Any]:
+def sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
     """Return ``items`` in the order of their keys; equal keys keep their order."""
     if not keys:
         return []
-    budget.spend(len(keys) * max(1, len(keys).bit_length()))
     wanted = type_name(keys[0])
-    if wanted in ("string", "bytes"):
-        budget.spend_text(sum(len(key) for key in keys if type(key) in (str, bytes)))
     if wanted not in SORTABLE:
         raise EvaluationError("list elements must be comparable", "no_overload")
     if any(type_name(key) != wanted for key in keys):

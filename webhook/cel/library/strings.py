@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.cel.budget import Budget
+from webhook.cel.costs import beyond, walk
 from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError
 from webhook.cel.show import show
@@ -30,8 +31,7 @@ def _char_at(text: str, position: int) -> str:
     return text[position : position + 1]
 
 
-def _index_of(budget: Budget, text: str, part: str, offset: int = 0) -> int:
-    budget.spend_text(len(text))
+def _index_of(text: str, part: str, offset: int = 0) -> int:
     if offset < 0:
         raise _out_of_range(offset)
     if not part:
@@ -39,13 +39,11 @@ def _index_of(budget: Budget, text: str, part: str, offset: int = 0) -> int:
     return text.find(part, offset)
 
 
-def _last_index_of(budget: Budget, text: str, part: str) -> int:
-    budget.spend_text(len(text))
+def _last_index_of(text: str, part: str) -> int:
     return text.rfind(part)
 
 
-def _last_index_from(budget: Budget, text: str, part: str, offset: int) -> int:
-    budget.spend_text(len(text))
+def _last_index_from(text: str, part: str, offset: int) -> int:
     if offset < 0:
         raise _out_of_range(offset)
     if not part:
@@ -53,47 +51,38 @@ def _last_index_from(budget: Budget, text: str, part: str, offset: int) -> int:
     return -1 if offset >= len(text) else text.rfind(part, 0, offset + len(part))
 
 
-def _lower(budget: Budget, text: str) -> str:
-    budget.spend_text(len(text))
+def _lower(text: str) -> str:
     return text.translate(_LOWER)
 
 
-def _upper(budget: Budget, text: str) -> str:
-    budget.spend_text(len(text))
+def _upper(text: str) -> str:
     return text.translate(_UPPER)
 
 
 def _replace(budget: Budget, text: str, old: str, new: str, limit: int = -1) -> str:
-    """Replace; what it will make is paid for before it is made, as the result may be the product of two lengths."""
-    budget.spend_text(len(text))
-    times = text.count(old)
-    if limit >= 0:
-        times = min(times, limit)
-    budget.spend_text(times * len(new))
+    """Replace. The result may be the product of two lengths, which the API server does not count: we do, before it is made."""
+    times = text.count(old) if limit < 0 else min(text.count(old), limit)
+    budget.spend(beyond(max(times * len(new) - 2 * len(text), 0)))
     return text.replace(old, new, limit) if limit != 0 else text
 
 
-def _split(budget: Budget, text: str, separator: str, limit: int = -1) -> list[str]:
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     """Split as Go does: an empty separator splits between characters, a limit keeps the rest in the last part."""
-    budget.spend_text(len(text))
     if limit == 0:
         return []
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
-    budget.spend(len(text))
     parts = list(text)
     return parts if limit < 0 or limit >= len(parts) else [*parts[: limit - 1], text[limit - 1 :]]
 
 
-def _substring(budget: Budget, text: str, start: int) -> str:
-    budget.spend_text(len(text))
+def _substring(text: str, start: int) -> str:
     if not 0 <= start <= len(text):
         raise _out_of_range(start)
     return text[start:]
 
 
-def _substring_range(budget: Budget, text: str, start: int, end: int) -> str:
-    budget.spend_text(len(text))
+def _substring_range(text: str, start: int, end: int) -> str:
     if start > end:
         raise EvaluationError(f"invalid substring range. start: {start}, end: {end}", "out_of_range")
     if not 0 <= start <= len(text):
@@ -103,43 +92,41 @@ def _substring_range(budget: Budget, text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-def _trim(budget: Budget, text: str) -> str:
-    budget.spend_text(len(text))
+def _trim(text: str) -> str:
     return text.strip(_SPACE)
 
 
 def _join(budget: Budget, items: list[Any], separator: str = "") -> str:
-    """Join; the sum of lengths is paid for first, as a list may hold one long text a thousand times."""
-    budget.spend(len(items))
+    """Join; the result is paid for first, as a list may hold one long text a thousand times."""
+    budget.spend(beyond(len(items)))
     for item in items:
         if type(item) is not str:
             raise EvaluationError(f"join: invalid input: {show(item)}", "no_overload")
-    budget.spend_text(sum(map(len, items)) + len(separator) * len(items))
+    budget.spend(walk(2 * (sum(map(len, items)) + len(separator) * max(len(items) - 1, 0))))
     return separator.join(items)
 
 
-def quote(budget: Budget, text: str) -> str:
+def quote(text: str) -> str:
     """Put text in quotes, with what needs it escaped."""
-    budget.spend_text(len(text))
     return f'"{text.translate(_QUOTED)}"'
 
 
 OVERLOADS = (
     overload("(string).charAt(int) -> string", _char_at),
-    overload("(string).indexOf(string) -> int", _index_of, metered=True),
-    overload("(string).indexOf(string, int) -> int", _index_of, metered=True),
-    overload("(string).lastIndexOf(string) -> int", _last_index_of, metered=True),
-    overload("(string).lastIndexOf(string, int) -> int", _last_index_from, metered=True),
-    overload("(string).lowerAscii() -> string", _lower, metered=True),
+    overload("(string).indexOf(string) -> int", _index_of),
+    overload("(string).indexOf(string, int) -> int", _index_of),
+    overload("(string).lastIndexOf(string) -> int", _last_index_of),
+    overload("(string).lastIndexOf(string, int) -> int", _last_index_from),
+    overload("(string).lowerAscii() -> string", _lower),
     overload("(string).replace(string, string) -> string", _replace, metered=True),
     overload("(string).replace(string, string, int) -> string", _replace, metered=True),
-    overload("(string).split(string) -> list(string)", _split, metered=True),
-    overload("(string).split(string, int) -> list(string)", _split, metered=True),
-    overload("(string).substring(int) -> string", _substring, metered=True),
-    overload("(string).substring(int, int) -> string", _substring_range, metered=True),
-    overload("(string).trim() -> string", _trim, metered=True),
-    overload("(string).upperAscii() -> string", _upper, metered=True),
+    overload("(string).split(string) -> list(string)", _split),
+    overload("(string).split(string, int) -> list(string)", _split),
+    overload("(string).substring(int) -> string", _substring),
+    overload("(string).substring(int, int) -> string", _substring_range),
+    overload("(string).trim() -> string", _trim),
+    overload("(string).upperAscii() -> string", _upper),
     overload("(list(string)).join() -> string", _join, metered=True),
     overload("(list(string)).join(string) -> string", _join, metered=True),
-    overload("strings.quote(string) -> string", quote, metered=True),
+    overload("strings.quote(string) -> string", quote),
 )

@@ -1,0 +1,221 @@
+"""What calls cost in the API server's units: one table, read by both backends.
+
+Sources: cel-go interpreter/runtimecost.go, ext/lists.go and ext/sets.go; apiserver pkg/cel/library/cost.go. Two rules of theirs
+are easily missed. A function's own price counts only where the checker is left with one overload: ``object.a + object.b`` costs
+1 however long the texts are, ``object.a + 'x'`` a tenth of a character. And a price is that of the *call*, whatever the work:
+``list + list`` costs 1 there, because cel-go does not copy. Where our work, or memory, may grow beyond what they count,
+``beyond`` is added; it is nothing below a thousand, so no ordinary expression has another cost here than there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.cel import types
+from webhook.cel.declare import Overload
+from webhook.cel.types import Kind, Type
+from webhook.cel.values import UInt
+
+LIST, MAP, STRUCT = 10, 30, 40
+"""Making a list, a map, a typed object (cel-go common/cost.go)."""
+
+_UNCOUNTED = 1_000
+_FORMAT_SIZES: Mapping[str, int] = {
+    "DNS1123Label": 30, "DNS1123Subdomain": 60, "DNS1035Label": 30, "QualifiedName": 60, "DNS1123LabelPrefix": 30,
+    "DNS1123SubdomainPrefix": 60, "DNS1035LabelPrefix": 30, "LabelValue": 40, "URI": 1_103, "uuid": 72, "byte": 84,
+    "date": 72, "datetime": 72,
+}  # fmt: skip
+"""Length that a named format's pattern counts with (apiserver pkg/cel/library/format.go, MaxRegexSize)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """The price of a call by its arguments; ``source`` says the same in Python over ``{0}``, ``{1}``, … that are all text."""
+
+    run: Callable[..., int]
+    source: str = ""
+
+
+def walk(length: int) -> int:
+    """Return the price of walking once through text: a tenth of a unit for a character, rounded up."""
+    return (length + 9) // 10
+
+
+def beyond(size: int) -> int:
+    """Return the price of work that the API server does not count: none up to a thousand elements or characters, then a tenth."""
+    return size // 10 if size > _UNCOUNTED else 0
+
+
+def search_price(text: int, pattern: int) -> int:
+    """Return the price of a search: lengths of the text and of the pattern."""
+    return ((text + 10) // 10) * ((pattern + 3) // 4)
+
+
+def size_of(value: Any) -> int:
+    """Return the size that costs count with: 1 for what has none."""
+    kind = type(value)
+    if kind is str or kind is list or kind is dict or kind is bytes:
+        return len(value)
+    if getattr(value, "present", False):  # an optional: the size of what it holds
+        return size_of(value.value)
+    return len(value) if isinstance(value, Mapping) else 1
+
+
+def comparison_price(left: Any, right: Any) -> int:
+    """Return the price of ``==``: the shorter of both sides is walked through; never less than 1, empty text is 0 there."""
+    return walk(min(size_of(left), size_of(right))) or 1
+
+
+def traversal_price(value: Any) -> int:
+    """Return the price of walking through everything below a value: 1 for a scalar, a tenth for a byte of text, rounded down."""
+    total, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        kind = type(item)
+        if kind is str:
+            total += (len(item) if item.isascii() else len(item.encode("utf-8", "replace"))) // 10
+        elif kind is list:
+            waiting.extend(item)
+        elif kind is bytes:
+            total += len(item) // 10
+        elif kind is dict:
+            waiting.extend(item)
+            waiting.extend(item.values())
+        else:
+            total += 1
+    return total
+
+
+def sorting_price(items: list[Any]) -> int:
+    """Return the price of comparing every element with every other one."""
+    if not items:
+        return LIST + 1
+    tenths = 21 if type(items[0]) in (str, bytes) else 20
+    return len(items) * len(items) * tenths // 10 + LIST + 1
+
+
+def _texts(times: int = 1) -> Formula:
+    if times == 1:
+        return Formula(lambda text, *_: (size_of(text) + 9) // 10, "(len({0}) + 9) // 10")
+    return Formula(lambda text, *_: (size_of(text) * times + 9) // 10, f"(len({{0}}) * {times} + 9) // 10")
+
+
+def _contains_ip(network: Any, address: Any) -> int:
+    bits = walk(2 * ((network.length + 7) // 8))
+    return bits + walk(len(address)) if type(address) is str else bits
+
+
+def _contains_cidr(network: Any, other: Any) -> int:
+    size = (network.length + 7) // 8
+    return walk(2 * size) + walk(size) + 1 + (walk(len(other)) if type(other) is str else 0)
+
+
+def _selector(_: Any, text: str) -> int:
+    return LIST + walk(len(text)) + (len(text) + 1) // 2 * (LIST + STRUCT)
+
+
+def _flatten(items: list[Any], depth: int = 1) -> int:
+    return len(items) * max(depth, 1) + LIST + 1 if depth else LIST + 1
+
+
+def _slice(_: Any, start: int, end: int) -> int:
+    return max(end - start, 0) + LIST + 1
+
+
+def _sets(times: int) -> Formula:
+    return Formula(lambda left, right: len(left) * len(right) * times + 1)
+
+
+def _add(left: Any, right: Any) -> int:
+    """Price ``+`` where the types are not known: 1, and what the result takes of our memory."""
+    kind = type(left)
+    if kind is type(right) and (kind is str or kind is list or kind is bytes):
+        return 1 + beyond(len(left) + len(right))
+    return 1
+
+
+def _sort(items: Any) -> int:
+    """Price a sort of elements of unknown type: 1, and our comparisons."""
+    return 1 + (beyond(len(items) * len(items).bit_length() // 16) if type(items) is list else 0)
+
+
+_ONE_TEXT, _TWO_TEXTS = _texts(), _texts(2)
+_TRAVERSAL = Formula(lambda target, *_: traversal_price(target))
+_SEARCH = Formula(lambda text, pattern, *_: search_price(len(text), len(pattern)))
+_SELF = 0
+
+MEMBERSHIP = Formula(lambda _, items: size_of(items))
+"""The price of ``x in list`` where the checker knows that it is a list."""
+
+BY_NAME: Mapping[str, int | Formula] = {
+    **dict.fromkeys(
+        (
+            "cidr", "isCIDR", "isIP", "isQuantity", "isSemver", "jsonpatch.escapeKey", "lowerAscii", "quantity", "semver",
+            "substring", "trim", "upperAscii", "url",
+        ),
+        _ONE_TEXT,
+    ),
+    **dict.fromkeys(("replace", "split", "ip.isCanonical"), _TWO_TEXTS),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _TRAVERSAL),
+    **dict.fromkeys(("find", "findAll"), _SEARCH),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), Formula(_selector)),
+    "validate": Formula(lambda format_, text: search_price(len(text), _FORMAT_SIZES[format_.name])),
+    "containsIP": Formula(_contains_ip),
+    "containsCIDR": Formula(_contains_cidr),
+    "join": _SELF,
+    "check": _SELF,
+}  # fmt: skip
+"""Prices by name alone, whatever the overload: those of Kubernetes' own estimator. 0: the function spends for itself."""
+
+_TEXT_COMPARISON = Formula(lambda left, right: walk(min(size_of(left), size_of(right))))
+_TWO_SIDES = Formula(lambda left, right: walk(size_of(left) + size_of(right)), "(len({0}) + len({1}) + 9) // 10")
+_BY_ONE_OVERLOAD: Mapping[tuple[str, Type | Kind], int | Formula] = {
+    ("startsWith", types.STRING): Formula(lambda _, part: walk(len(part)), "(len({1}) + 9) // 10"),
+    ("endsWith", types.STRING): Formula(lambda _, part: walk(len(part)), "(len({1}) + 9) // 10"),
+    ("contains", types.STRING): Formula(
+        lambda text, part: walk(len(text)) * walk(len(part)), "((len({0}) + 9) // 10) * ((len({1}) + 9) // 10)"
+    ),
+    ("matches", types.STRING): _SEARCH,
+    ("ip", types.STRING): _ONE_TEXT,
+    ("bytes", types.STRING): _ONE_TEXT,
+    ("string", types.BYTES): _ONE_TEXT,
+    ("strings.quote", types.STRING): _ONE_TEXT,
+    ("format", types.STRING): _ONE_TEXT,
+    ("_+_", types.STRING): _TWO_SIDES,
+    ("_+_", types.BYTES): _TWO_SIDES,
+    **{(name, type_): _TEXT_COMPARISON for name in ("_<_", "_<=_", "_>_", "_>=_") for type_ in (types.STRING, types.BYTES)},
+    ("slice", Kind.LIST): Formula(_slice),
+    ("flatten", Kind.LIST): Formula(_flatten),
+    ("reverse", Kind.LIST): Formula(lambda items: len(items) + LIST + 1),
+    ("distinct", Kind.LIST): Formula(sorting_price),
+    ("sort", Kind.LIST): Formula(sorting_price),
+    ("@sortByAssociatedKeys", Kind.LIST): Formula(sorting_price),
+    ("lists.range", types.INT): Formula(lambda size: max(size, 0) + LIST + 1),
+    ("sets.contains", Kind.LIST): _sets(1),
+    ("sets.intersects", Kind.LIST): _sets(1),
+    ("sets.equivalent", Kind.LIST): _sets(2),
+}
+"""Prices of calls that one overload is left for, by its first parameter."""
+
+_BY_ANY_OVERLOAD: Mapping[str, Formula] = {"_+_": Formula(_add), "sort": Formula(_sort), "@sortByAssociatedKeys": Formula(_sort)}
+
+
+def price_of(name: str, fitting: tuple[Overload, ...]) -> int | Formula:
+    """Return the price of a call, given the overloads that the checker left for it."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    if len(fitting) == 1 and fitting[0].parameters:
+        first = fitting[0].parameters[0]
+        found = _BY_ONE_OVERLOAD.get((name, first), _BY_ONE_OVERLOAD.get((name, first.kind)))
+        if found is not None:
+            return found
+        if first.kind not in (Kind.LIST, Kind.DYN):
+            return 1
+    return _BY_ANY_OVERLOAD.get(name, 1)
+
+
+def is_member_type(value: Any) -> bool:
+    """Tell whether ``x in [value, …]`` becomes a look into a set in cel-go, which costs nothing."""
+    return type(value) in (str, bool, int, UInt, float)
