@@ -16,7 +16,7 @@ from webhook.admission.conditions import condition_text
 from webhook.admission.configurations import CONDITION_NAME
 from webhook.model.groups import PROBE_LABEL
 from webhook.model.objects import Object, Resource
-from webhook.model.policies import Action, Binding, FailurePolicy, MatchResources, ParamRef, Requirement
+from webhook.model.policies import Action, Binding, FailurePolicy, MatchResources, Requirement
 from webhook.model.requests import AdmissionRequest, Operation
 from webhook.policies import load_policies
 from webhook.rules import ADMISSION_ROOTS, Invocation, Run, compile_head, compile_policy, conditions_hold, invocations
@@ -165,9 +165,6 @@ def test_a_policys_own_conditions_are_said_for_it() -> None:
     [
         pytest.param({}, binding(match_resources=MatchResources()), id="a binding that is not everywhere"),
         pytest.param({}, binding(Action.AUDIT), id="a binding that does not deny"),
-        pytest.param(
-            {}, binding(param_ref=ParamRef(parameter_not_found_action="Allow")), id="a binding that does without params"
-        ),
         pytest.param(
             {"match_constraints": constraints(JOBS, namespace_selector=selector(a="b"))}, binding(), id="some namespaces"
         ),

@@ -36,7 +36,8 @@ def may_fail_early(head: Head, bindings: Iterable[Binding]) -> bool:
     """Tell whether a match condition that fails in the API server does no more than it would do here.
 
     There it refuses the request for a webhook with failurePolicy Fail, unheard; so it must be one that the policy refuses
-    for the same failure, wherever its rules match. Under Ignore both sides leave the policy out.
+    for the same failure, wherever its rules match. Under Ignore both sides leave the policy out. Params that are lost are no
+    reason to keep a condition back: it would be evaluated here for every object, so that a webhook that is away stops all.
     """
     if head.failure_policy is FailurePolicy.IGNORE:
         return True
@@ -47,8 +48,7 @@ def may_fail_early(head: Head, bindings: Iterable[Binding]) -> bool:
 
 
 def _always_denies(binding: Binding) -> bool:
-    skips = binding.param_ref is not None and binding.param_ref.parameter_not_found_action == "Allow"
-    return Action.DENY in binding.actions and binding.match_resources is None and not skips
+    return Action.DENY in binding.actions and binding.match_resources is None
 
 
 def _further(head: Head, conditions: Sequence[NamedProgram]) -> Iterator[str]:
