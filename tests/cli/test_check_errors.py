@@ -84,6 +84,11 @@ def test_all_that_is_wrong_with_the_policies_is_told_at_once(gangwarden: Gangwar
         pytest.param("kind: Job", "bad.yaml#0:1: apiVersion: required", id="no apiVersion"),
         pytest.param(BOMB, "bad.yaml#0:", id="an alias bomb"),
         pytest.param("apiVersion: v1\nkind: Pod\nkind: Pod\n", "bad.yaml#0:3: duplicate key", id="a duplicate key"),
+        pytest.param(
+            json.dumps(job().at("metadata.annotations", {"gangwarden.dev/min-count": 3}).build()),
+            "bad.yaml#0:1: metadata.annotations[gangwarden.dev/min-count] must be text, not the number 3",
+            id="a number where text is wanted",
+        ),
         pytest.param("", "bad.yaml: the file is empty", id="nothing"),
         pytest.param(
             "apiVersion: v1\nkind: List\nitems: [{kind: Pod}]\n", "bad.yaml#0:3: items[0].apiVersion: required", id="a bad item"

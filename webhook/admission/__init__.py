@@ -18,9 +18,9 @@ from webhook.admission.configurations import (
 from webhook.admission.decode import decode_review
 from webhook.admission.defaults import apply_defaults
 from webhook.admission.encode import encode_review
+from webhook.admission.fields import UnknownField, unknown_fields, wrong_types
 from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, recorded_bound, served_policies
 from webhook.admission.review import Round, decide
-from webhook.admission.unknown import UnknownField, unknown_fields
 from webhook.admission.world import SnapshotWorld
 
 __all__ = [
@@ -56,4 +56,5 @@ __all__ = [
     "served_policies",
     "unknown_fields",
     "webhook_needs",
+    "wrong_types",
 ]

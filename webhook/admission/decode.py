@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from webhook.admission.fields import wrong_metadata
 from webhook.errors import ReviewError
 from webhook.model.objects import Kind, Object, Resource
 from webhook.model.requests import AdmissionRequest, Operation, UserInfo
@@ -38,6 +39,9 @@ def _request(raw: Object) -> AdmissionRequest:
     for name in ("object", "oldObject", "options", "userInfo"):
         if _is_deeper(raw.get(name), _MAX_DEPTH):
             raise ReviewError(f"request.{name} is nested more than {_MAX_DEPTH} levels deep")
+    for name, value in (("object", obj), ("oldObject", old)):
+        for complaint in wrong_metadata(value or {}):
+            raise ReviewError(f"request.{name}.{complaint}")
     kind, resource = _kind(raw, "kind"), _resource(raw, "resource")
     if kind is None or resource is None:
         raise ReviewError("request.kind and request.resource are required")

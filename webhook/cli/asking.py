@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.admission import Asker, in_namespace
+from webhook.admission import Asker
+from webhook.cli.offline import placed
 from webhook.errors import InputError, UsageError
 from webhook.model.objects import Object, ObjectKey
 from webhook.model.requests import Operation, UserInfo
@@ -59,5 +60,5 @@ class Before:
 
 def load_before(path: str, default_namespace: str) -> Before:
     """Read the objects before an UPDATE."""
-    found = (in_namespace(manifest.object, default_namespace) for manifest in load_manifests([path]))
+    found = (placed(manifest, default_namespace) for manifest in load_manifests([path]))
     return Before(path, {ObjectKey.of(obj): obj for obj in found})

@@ -19,12 +19,11 @@ from webhook.admission import (
     apply_defaults,
     as_stored,
     created_objects,
-    in_namespace,
     recorded_bound,
     request_for,
     review_of,
 )
-from webhook.cli.offline import Offline
+from webhook.cli.offline import Offline, placed
 from webhook.errors import ReviewError
 from webhook.groups import plan_recorded, recorded_names
 from webhook.model.objects import Object
@@ -51,7 +50,7 @@ class Caller:
         return await asyncio.to_thread(self._admit, manifest, policies, offline)
 
     def _admit(self, manifest: Manifest, policies: PolicySet, offline: Offline) -> tuple[Result, ...]:
-        obj = apply_defaults(in_namespace(manifest.object, offline.default_namespace))
+        obj = apply_defaults(placed(manifest, offline.default_namespace))
         request = request_for(obj, Asker())
         response = self._call(_MUTATING, request)
         patch = json.loads(base64.b64decode(response["patch"])) if response.get("patch") else None

@@ -15,14 +15,13 @@ from webhook.admission import (
     PolicySet,
     apply_defaults,
     bind_unbound,
-    in_namespace,
     is_finding,
     request_for,
     served_policies,
     unknown_fields,
 )
 from webhook.cli.asking import asker_of, check_old, load_before
-from webhook.cli.offline import load_offline
+from webhook.cli.offline import load_offline, placed
 from webhook.cli.options import FILE, FILE_OR_FOLDER, policy_option
 from webhook.model.objects import Object
 from webhook.model.requests import Operation
@@ -101,7 +100,7 @@ def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str
     judged = _as_given if options["raw"] else apply_defaults
     results: list[Result] = []
     for manifest in manifests:
-        obj = in_namespace(manifest.object, offline.default_namespace)
+        obj = placed(manifest, offline.default_namespace)
         old = None if before is None else judged(before.of(obj))
         results += checker.check(request_for(judged(obj), asker, old=old), source=manifest.source)
     return results

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from webhook.admission import PolicySet, SnapshotWorld, Surroundings
+from webhook.admission import PolicySet, SnapshotWorld, Surroundings, in_namespace, wrong_types
 from webhook.errors import InputError
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object, metadata_of
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
-from webhook.policies import load_manifests
+from webhook.policies import Manifest, load_manifests
 from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
 
@@ -68,6 +68,16 @@ def _given(paths: Sequence[str], policies: PolicySet) -> tuple[Snapshot, Capabil
 
     snapshot, capabilities = load_snapshot(load_manifests(paths))
     return Snapshot({**{needed: {} for needed in policies.needs}, **snapshot.buckets}), capabilities
+
+
+def placed(manifest: Manifest, namespace: str) -> Object:
+    """Return the object of a manifest in its namespace; raises InputError for values that the API server cannot decode.
+
+    Such as ``value: 8080`` where text is wanted: the commonest slip in YAML, and no policy would ever see the object.
+    """
+    for complaint in wrong_types(manifest.object):
+        raise InputError(f"{complaint}; the API server refuses it", source=manifest.source, line=manifest.line)
+    return in_namespace(manifest.object, namespace)
 
 
 def fresh_token() -> str:

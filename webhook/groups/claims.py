@@ -48,7 +48,7 @@ def reason_to_leave_alone(workload: Object, paths: tuple[str, ...], *, stale: fr
     if manager and manager[0] != "kubernetes.io/job-controller":
         return f"spec.managedBy gives it to {manager[0]}"
     named = [group for path in paths for group in _given(workload, f"{path}.spec.schedulingGroup")]
-    if any(not isinstance(group, dict) or group.get("podGroupName") not in stale for group in named):
+    if any(not isinstance(group, dict) or str(group.get("podGroupName")) not in stale for group in named):
         return "its pod template names a schedulingGroup already"
     return ""
 
@@ -68,7 +68,8 @@ def foreign_system(workload: Object, paths: tuple[str, ...]) -> str:
     """Return the other gang system that this workload belongs to, by its marks or schedulerName; empty when none."""
     templates = [template for path in paths for template in read_path(workload, path) if isinstance(template, dict)]
     for template in templates:
-        scheduler = (template.get("spec") or {}).get("schedulerName", "")
+        spec = template.get("spec")
+        scheduler = str(spec.get("schedulerName", "")) if isinstance(spec, dict) else ""
         if scheduler in _FOREIGN_SCHEDULERS:
             return _FOREIGN_SCHEDULERS[scheduler]
     for obj in (workload, *templates):

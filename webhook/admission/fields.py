@@ -1,0 +1,127 @@
+"""What the API server's decoder says of an object: fields that it does not know, and values of another type than the field's.
+
+An unknown field is dropped, so a misspelt one changes nothing but what its author believes: ``kubectl`` refuses it by default
+(server-side field validation), Helm, GitOps tools and other clients do not. A value of the wrong type is always refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+from webhook.admission.shapes import Field, fields_of, type_of
+from webhook.model.objects import Object
+
+_METADATA = "ObjectMeta"
+_FORMS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
+    {
+        "s": ((str,), "text"),
+        "i": ((int, float, str), "a number"),  # text, because the table has IntOrString among them
+        "b": ((bool,), "true or false"),
+        "q": ((str, int, float), "a quantity"),
+    }
+)
+_STRUCT: tuple[tuple[type, ...], str] = ((dict,), "a mapping")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownField:
+    """A field that will be gone when the object is stored."""
+
+    path: str
+    """Such as ``spec.template.spec.containers[0].imge``."""
+    near: str
+    """The name of a field there that it was probably meant to be; may be empty."""
+
+    def __str__(self) -> str:
+        """Return a sentence for the owner of the manifest."""
+        hint = f"; did you mean {self.near}?" if self.near else ""
+        return f"unknown field {self.path} is dropped by the API server{hint}"
+
+
+def unknown_fields(obj: Object) -> tuple[UnknownField, ...]:
+    """Find the fields of an object that its type does not have; none where we do not know the type."""
+    type_name = type_of(obj)
+    visited = _visit(type_name, obj, "") if type_name else ()
+    found = ((owner, path, key) for owner, path, key, field, _ in visited if field is None)
+    return tuple(UnknownField(path=_below(path, key), near=_nearest(key, owner)) for owner, path, key in found)
+
+
+def wrong_types(obj: Object) -> Iterator[str]:
+    """Say which values have another type than their field; of a kind that we do not know, only the metadata is looked at."""
+    type_name = type_of(obj)
+    if type_name is None:
+        yield from wrong_metadata(obj)
+        return
+    for _, path, key, field, value in _visit(type_name, obj, ""):
+        if field is not None:
+            yield from _misfits(field, value, _below(path, key))
+
+
+def wrong_metadata(obj: Object) -> Iterator[str]:
+    """Say which values in the metadata, which is of the same type in every kind, have another type than their field."""
+    metadata = obj.get("metadata")
+    yield from _misfit(_STRUCT, metadata, "metadata")
+    for _, path, key, field, value in _visit(_METADATA, metadata, "metadata"):
+        if field is not None:
+            yield from _misfits(field, value, _below(path, key))
+
+
+def _visit(type_name: str, value: Any, path: str) -> Iterator[tuple[str, str, str, Field | None, Any]]:
+    """Yield type, path, key, field (None: unknown) and value of everything in a struct and below it."""
+    if not isinstance(value, dict):
+        return
+    fields = fields_of(type_name)
+    for key, item in value.items():
+        field = fields.get(key)
+        yield type_name, path, str(key), field, item
+        if field is not None and field.is_struct:
+            for place, inner in _elements(field, item, _below(path, str(key))):
+                yield from _visit(field.shape, inner, place)
+
+
+def _misfits(field: Field, value: Any, path: str) -> Iterator[str]:
+    around = {"[]": ((list,), "a list"), "{}": _STRUCT}.get(field.around)
+    wrong = list(_misfit(around, value, path)) if around else []
+    yield from wrong
+    if field.shape == "x" or wrong:
+        return
+    for place, element in _elements(field, value, path):
+        yield from _misfit(_STRUCT if field.is_struct else _FORMS[field.shape], element, place)
+
+
+def _misfit(form: tuple[tuple[type, ...], str], value: Any, path: str) -> Iterator[str]:
+    """Complain about one value; null is as good as absent, and a boolean is no number though Python says so."""
+    types, name = form
+    if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
+        yield f"{path} must be {name}, not {_named(value)}"
+
+
+def _elements(field: Field, value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a field holds, each with its path: the value itself, or those in its list or map."""
+    if field.around == "[]":
+        yield from ((f"{path}[{index}]", item) for index, item in enumerate(value if isinstance(value, list) else ()))
+    elif field.around == "{}":
+        yield from ((f"{path}[{key}]", item) for key, item in (value.items() if isinstance(value, dict) else ()))
+    else:
+        yield path, value
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _nearest(key: str, type_name: str) -> str:
+    near = get_close_matches(key, fields_of(type_name), n=1)
+    return near[0] if near else ""
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else "text"
