@@ -19,7 +19,7 @@ from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.verdicts import Admitted, Answer, Reviewed
-from webhook.server import Metrics, build_app, serve
+from webhook.server import Metrics, Reviewer, build_app, serve
 from webhook.settings import EvaluationSettings, ServingSettings
 
 PATIENCE = 30.0  # seconds until a test gives up; nothing measures time against it
@@ -171,15 +171,16 @@ async def running(
     unmet: list[str] | None = None,
     evaluation: EvaluationSettings | None = None,
     evictions: Told | None = None,
+    reviewer: Reviewer | None = None,
     clock: Callable[[], float] | None = None,
     **limits: Any,
 ) -> AsyncIterator[Running]:
-    """Run a server with these limits until the block ends."""
+    """Run a server with these limits until the block ends; without a reviewer it answers as the test says."""
     serving = ServingSettings(**({"host": "127.0.0.1", "port": 0, "drain_seconds": 0.0, "shutdown_seconds": 5} | limits))
-    stop, metrics, reviewer, tls = asyncio.Event(), Metrics(CollectorRegistry()), Told(answer), Tls(MATERIAL)
+    stop, metrics, told, tls = asyncio.Event(), Metrics(CollectorRegistry()), Told(answer), Tls(MATERIAL)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     app = build_app(
-        reviewer,
+        reviewer or told,
         lambda: unmet or [],
         metrics=metrics,
         serving=serving,
@@ -192,7 +193,7 @@ async def running(
     await asyncio.wait({task, port}, return_when=asyncio.FIRST_COMPLETED)
     if not port.done():
         await task  # raises why
-    server = Running(await port, tls, stop, metrics, reviewer, task)
+    server = Running(await port, tls, stop, metrics, told, task)
     try:
         yield server
     finally:
