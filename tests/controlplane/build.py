@@ -74,6 +74,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("kwok", "sigs.k8s.io/kwok/cmd/kwok", "v0.7.0"),
     Program("helm", "helm.sh/helm/v4/cmd/helm", "v4.3.1"),
     Program("apidefaults", "./defaults"),
+    Program("apischema", "./schema"),
     Program("celoracle", "./", module=HERE.parent / "oracle"),
 )
 

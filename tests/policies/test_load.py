@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies.writing import NATIVE, OURS, RULES, binding, validating, workload, workload_binding, yaml_of
+from tests.policies.writing import OURS, RULES, binding, validating, workload, workload_binding, yaml_of
 from webhook.admission import PolicySet
 from webhook.errors import PolicySetError
 from webhook.model.objects import Object
@@ -202,12 +202,6 @@ def test_a_policy_is_refused_for(load: Load, spec: Object, field: str, message: 
 )  # fmt: skip
 def test_a_binding_is_refused_for(load: Load, spec: Object, field: str, message: str) -> None:
     assert complaints(load, validating(), binding(**spec)) == [(4, field, message)]
-
-
-@pytest.mark.parametrize("kind", ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"])
-def test_native_kinds_of_later_versions_are_named(load: Load, kind: str) -> None:
-    found = complaints(load, {"apiVersion": NATIVE, "kind": kind, "metadata": {"name": "x"}})
-    assert found == [(2, "kind", f"{kind} is not supported by this version: take the document out of the policy files")]
 
 
 @pytest.mark.parametrize("kind", ["PolicyException", "PreemptionPolicy"])

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from webhook.admission.ask import as_stored
-from webhook.admission.attach import Surroundings, attach
+from webhook.admission.attach import Surroundings
+from webhook.admission.diff import diff
+from webhook.admission.mutate import MutatingRound, run_mutating
 from webhook.admission.policyset import PolicySet
 from webhook.groups import pod_group_object, workload_object
 from webhook.model.groups import GroupPlan
@@ -28,7 +30,8 @@ class Checker:
 
     def check(self, request: AdmissionRequest, *, source: str) -> tuple[Result, ...]:
         """Return what each policy says of the object of a request; one ``skip`` where none matches."""
-        answer, plan = attach(self.policies.workload, self.situation(request), self.surroundings)
+        mutated = run_mutating(self.policies.mutating, self.policies.workload, self.situation(request), self.surroundings)
+        answer = mutated.answer
         judged = request.with_object(answer.object) if isinstance(answer, Patched) else request
         findings = answer.trail.findings
         if not isinstance(answer, Denied):
@@ -36,8 +39,7 @@ class Checker:
         if not findings:
             findings = (Finding(policy="", verdict=Verdict.SKIP, message="no policy matches"),)
         obj = request.object or request.old_object or {}
-        attached = (plan, answer) if plan is not None and isinstance(answer, Patched) else None
-        return tuple(_result(finding, source, obj, attached) for finding in findings)
+        return tuple(_result(finding, source, obj, mutated) for finding in findings)
 
 
 def created_objects(owner: Object, plan: GroupPlan) -> tuple[Object, ...]:
@@ -50,16 +52,20 @@ def is_finding(result: Result, fail_on: Sequence[Verdict]) -> bool:
     return result.finding.verdict in (*fail_on, Verdict.ERROR)
 
 
-def _result(finding: Finding, source: str, obj: Object, attached: tuple[GroupPlan, Patched] | None) -> Result:
-    """Put patch and created objects beside the finding of the policy that asked for them."""
-    if attached is None or (finding.policy, finding.binding) != (attached[0].policy, attached[0].binding):
+def _result(finding: Finding, source: str, obj: Object, mutated: MutatingRound) -> Result:
+    """Put patch, object and created objects beside the finding of the policy that asked for them."""
+    plan, attached = mutated.plan, mutated.attached
+    change = next((change for change in mutated.changes if change.finding is finding), None)
+    if change is not None and change.after != change.before:
+        patch = diff(change.before, change.after)
+        return Result(source=source, object=obj, finding=finding, patch=patch, patched=change.after)
+    if plan is None or not isinstance(attached, Patched) or (finding.policy, finding.binding) != (plan.policy, plan.binding):
         return Result(source=source, object=obj, finding=finding)
-    plan, patched = attached
     return Result(
         source=source,
         object=obj,
         finding=finding,
-        patch=patched.patch,
-        patched=patched.object,
-        creates=created_objects(as_stored(patched.object), plan),
+        patch=attached.patch,
+        patched=attached.object,
+        creates=created_objects(as_stored(attached.object), plan),
     )

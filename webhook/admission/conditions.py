@@ -48,7 +48,8 @@ def may_fail_early(head: Head, bindings: Iterable[Binding]) -> bool:
 
 
 def _always_denies(binding: Binding) -> bool:
-    return Action.DENY in binding.actions and binding.match_resources is None
+    denies = Action.DENY in binding.actions or binding.policy_kind == "MutatingAdmissionPolicy"
+    return denies and binding.match_resources is None
 
 
 def _further(head: Head, conditions: Sequence[NamedProgram]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from webhook.admission.conditions import condition_text, may_fail_early
 from webhook.admission.policyset import PolicySet, is_served
 from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL, PROBE_LABEL
 from webhook.model.objects import Object
-from webhook.model.policies import FailurePolicy, ResourceRule
+from webhook.model.policies import Binding, FailurePolicy, ResourceRule
 from webhook.rules import CompiledHead
 
 CONFIGURATION_NAME = "gangwarden"
@@ -54,40 +54,39 @@ class PathNeeds:
 class WebhookNeeds:
     """What must be sent to which path."""
 
-    mutating: PathNeeds
-    """Of the WorkloadPolicies, always with failurePolicy Ignore: the native policy stands in while we are away."""
+    mutating: Mapping[FailurePolicy, PathNeeds]
+    """The WorkloadPolicies are under Ignore: the native policy stands in while we are away."""
     validating: Mapping[FailurePolicy, PathNeeds]
 
     def without_conditions(self) -> WebhookNeeds:
         """Return the same needs by rules alone, for an API server that does not take a condition."""
         return WebhookNeeds(
-            mutating=replace(self.mutating, condition=""),
+            mutating={policy: replace(needs, condition="") for policy, needs in self.mutating.items()},
             validating={policy: replace(needs, condition="") for policy, needs in self.validating.items()},
         )
 
 
 def webhook_needs(policies: PolicySet) -> WebhookNeeds:
     """Return what must be sent to us for these policies; a policy without a binding asks for nothing."""
-    bound = [(policy.head, bindings) for policy, bindings in policies.validating if bindings and is_served(policy)]
-    # The mutating webhook is one of failurePolicy Ignore, so there a condition that fails would go unheard.
-    mutating = [
+    validating = [(policy.head, bindings) for policy, bindings in policies.validating if bindings and is_served(policy)]
+    mutating = [(policy.head, bindings) for policy, bindings in policies.mutating if bindings and is_served(policy)]
+    # Their webhook is one of failurePolicy Ignore, so there a condition that fails would go unheard.
+    workload = [
         (one.policy.conditions, one.policy.source.head.failure_policy is FailurePolicy.IGNORE)
         for one in policies.workload
         if one.bindings
     ]
     return WebhookNeeds(
-        mutating=_path_needs(mutating),
-        validating={
-            failure: _path_needs(
-                [
-                    (head, may_fail_early(head.source, bindings))
-                    for head, bindings in bound
-                    if head.source.failure_policy is failure
-                ]
-            )
-            for failure in FailurePolicy
+        mutating={
+            FailurePolicy.FAIL: _path_needs(_told(mutating, FailurePolicy.FAIL)),
+            FailurePolicy.IGNORE: _path_needs([*_told(mutating, FailurePolicy.IGNORE), *workload]),
         },
+        validating={failure: _path_needs(_told(validating, failure)) for failure in FailurePolicy},
     )
+
+
+def _told(heads: Iterable[tuple[CompiledHead, tuple[Binding, ...]]], failure: FailurePolicy) -> list[tuple[CompiledHead, bool]]:
+    return [(head, may_fail_early(head.source, bindings)) for head, bindings in heads if head.source.failure_policy is failure]
 
 
 def _path_needs(heads: Sequence[tuple[CompiledHead, bool]]) -> PathNeeds:
@@ -104,7 +103,8 @@ def plan_configurations(
     """Return the MutatingWebhookConfiguration and ValidatingWebhookConfiguration; ``ca_bundle`` is base64 of PEM."""
     common = _common(excluded_namespaces)
     bundle = {"caBundle": ca_bundle} if ca_bundle else {}
-    mutating = [_webhook("mutate", FailurePolicy.IGNORE, needs.mutating, common={**common, "reinvocationPolicy": "IfNeeded"})]
+    reinvoked = {**common, "reinvocationPolicy": "IfNeeded"}
+    mutating = [_webhook("mutate", policy, needs.mutating.get(policy, PathNeeds()), common=reinvoked) for policy in FailurePolicy]
     validating = [
         _webhook("validate", policy, needs.validating.get(policy, PathNeeds()), common=common) for policy in FailurePolicy
     ]

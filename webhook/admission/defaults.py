@@ -37,6 +37,31 @@ def apply_defaults(obj: Object) -> Object:
     return found
 
 
+def fill_defaults(before: Object, after: Object) -> Object:
+    """Return a changed object as the API server would hold it after the change.
+
+    An object that did not come in that form (from ``check --raw``, or from an API server that knows other fields) keeps
+    what we do not know; one that lacks defaults stays without.
+    """
+    if type_of(after) is None:
+        return after
+    held = apply_defaults(before)
+    if held == before:
+        return apply_defaults(after)
+    found: Object = _filled(after, apply_defaults(after)) if _filled(before, held) == before else after
+    return found
+
+
+def _filled(value: Any, complete: Any) -> Any:
+    """Return a value with the fields that only ``complete`` has."""
+    if isinstance(value, dict) and isinstance(complete, dict):
+        added = {key: item for key, item in complete.items() if key not in value}
+        return {key: _filled(item, complete.get(key)) for key, item in value.items()} | added
+    if isinstance(value, list) and isinstance(complete, list) and len(value) == len(complete):
+        return [_filled(item, other) for item, other in zip(value, complete, strict=True)]
+    return value
+
+
 def _job(job: Object) -> Object:
     """Source: SetDefaults_Job. It is not run for the jobTemplate of a CronJob, whose Jobs get it when they are created."""
     if not isinstance(job.get("spec"), dict | None):

@@ -11,7 +11,7 @@ from webhook.admission.attach import BoundWorkload
 from webhook.groups import recorded_policy
 from webhook.model.objects import Kind, Object, labels_of, metadata_of
 from webhook.model.policies import Action, Binding, Head, LabelSelector, MatchResources, ParamKind, ParamRef
-from webhook.rules import NEEDED_KINDS, CompiledPolicy, selects
+from webhook.rules import NEEDED_KINDS, BoundMutating, CompiledMutating, CompiledPolicy, selects
 
 INSTALL_LABEL, NATIVE = "gangwarden.dev/install", "native"
 """Label of a policy that belongs into the cluster as an object, because it must hold while our webhook is away."""
@@ -63,6 +63,7 @@ class PolicySet:
     """Everything that was loaded, in the order of names."""
 
     validating: tuple[BoundPolicy, ...] = ()
+    mutating: tuple[BoundMutating, ...] = ()
     workload: tuple[BoundWorkload, ...] = ()
     params: ParamIndex = field(default_factory=ParamIndex)
     revision: str = ""
@@ -80,6 +81,8 @@ def heads_of(policies: PolicySet) -> Iterator[tuple[Head, tuple[Binding, ...], f
     """Yield every policy's head, its bindings, and the root variables that its expressions read."""
     for policy, bindings in policies.validating:
         yield policy.head.source, bindings, policy.references
+    for mutating, bindings in policies.mutating:
+        yield mutating.head.source, bindings, mutating.references
     for bound in policies.workload:
         programs = (named.program for named in (*bound.policy.conditions.match_conditions, *bound.policy.head.variables))
         groups = (
@@ -119,14 +122,18 @@ def recorded_bound(policies: PolicySet, workload: Object) -> tuple[BoundWorkload
     return None
 
 
-def is_served(policy: CompiledPolicy) -> bool:
+def is_served(policy: CompiledPolicy | CompiledMutating) -> bool:
     """Tell whether a policy is for us to ask; one that is installed into the API server itself is asked there."""
     return policy.head.source.labels.get(INSTALL_LABEL) != NATIVE
 
 
 def served_policies(policies: PolicySet) -> PolicySet:
     """Return the set of those policies that are for us to ask."""
-    return replace(policies, validating=tuple(bound for bound in policies.validating if is_served(bound[0])))
+    return replace(
+        policies,
+        validating=tuple(bound for bound in policies.validating if is_served(bound[0])),
+        mutating=tuple(bound for bound in policies.mutating if is_served(bound[0])),
+    )
 
 
 def bind_unbound(policies: PolicySet) -> PolicySet:
@@ -134,6 +141,7 @@ def bind_unbound(policies: PolicySet) -> PolicySet:
     return replace(
         policies,
         validating=tuple((policy, bindings or (_default(policy.head.source),)) for policy, bindings in policies.validating),
+        mutating=tuple((policy, bindings or (_default(policy.head.source),)) for policy, bindings in policies.mutating),
         workload=tuple(
             replace(bound, bindings=bound.bindings or (_default(bound.policy.source.head),)) for bound in policies.workload
         ),

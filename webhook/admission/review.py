@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webhook.admission.attach import Surroundings, attach
+from webhook.admission.attach import Surroundings
+from webhook.admission.mutate import run_mutating
 from webhook.admission.policyset import PolicySet, is_served
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
@@ -21,14 +22,19 @@ class Round:
 
 
 def decide(called: Round, policies: PolicySet, situation: Situation, surroundings: Surroundings) -> Answer:
-    """Answer a review. A validating path answers for the policies of its own failurePolicy only.
+    """Answer a review. A path answers for the policies of its own failurePolicy only.
 
-    Both mutating paths attach: a WorkloadPolicy's failurePolicy is about its expressions, while the webhook itself is
-    registered with Ignore, and a second call finds the first one's stamp.
+    WorkloadPolicies are all on the mutating path of Ignore: their failurePolicy is about their expressions, while a native
+    policy stands in for us when we are away.
     """
     if called.phase is Phase.MUTATE:
-        answer, _ = attach(policies.workload, situation, surroundings)
-        return answer
+        mutating = [
+            (policy, bindings)
+            for policy, bindings in policies.mutating
+            if policy.source.head.failure_policy is called.failure_policy and is_served(policy)
+        ]
+        workload = policies.workload if called.failure_policy is FailurePolicy.IGNORE else ()
+        return run_mutating(mutating, workload, situation, surroundings).answer
     chosen = [
         (policy, bindings)
         for policy, bindings in policies.validating

@@ -154,6 +154,33 @@ class ValidatingPolicy:
     audit_annotations: tuple[NamedExpression, ...] = ()
 
 
+class PatchType(StrEnum):
+    """In which of two ways a mutation says what is to change."""
+
+    APPLY_CONFIGURATION = "ApplyConfiguration"
+    """``Object{…}``: merged into the object."""
+    JSON_PATCH = "JSONPatch"
+    """``[JSONPatch{…}]``: operations on it, one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """One change that a MutatingAdmissionPolicy makes."""
+
+    patch_type: PatchType
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutatingPolicy:
+    """A MutatingAdmissionPolicy."""
+
+    head: Head
+    mutations: tuple[Mutation, ...] = ()
+    reinvoked: bool = False
+    """reinvocationPolicy IfNeeded: asked once more after later changes to the object. False: Never."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members:
     """Which pods of a workload belong to one group."""
@@ -231,4 +258,4 @@ class Binding:
     actions: tuple[Action, ...] = ()
 
 
-PolicySource: TypeAlias = ValidatingPolicy | WorkloadPolicy
+PolicySource: TypeAlias = ValidatingPolicy | MutatingPolicy | WorkloadPolicy

@@ -8,9 +8,9 @@ from enum import Enum
 
 from webhook.errors import PolicyError
 from webhook.model.objects import Object
-from webhook.model.policies import Action, Binding, Origin, ValidatingPolicy, WorkloadPolicy
+from webhook.model.policies import Action, Binding, MutatingPolicy, Origin, ValidatingPolicy, WorkloadPolicy
 from webhook.policies.cursor import Cursor, hint
-from webhook.policies.native import decode_binding, decode_validating_policy
+from webhook.policies.native import decode_binding, decode_mutating_binding, decode_mutating_policy, decode_validating_policy
 from webhook.policies.nodes import Document
 from webhook.policies.workload import decode_workload_policy
 
@@ -22,8 +22,10 @@ class Treatment(Enum):
     """What becomes of a document of a kind."""
 
     VALIDATING = "a ValidatingAdmissionPolicy"
+    MUTATING = "a MutatingAdmissionPolicy"
     WORKLOAD = "a WorkloadPolicy"
     BINDING = "a binding"
+    MUTATING_BINDING = "a binding that has no actions"
     TEST = "test cases, which are no part of a policy set"
     ASIDE = "an input of commands, no part of a policy set either"
     LATER = "a kind that a later version loads"
@@ -33,8 +35,8 @@ class Treatment(Enum):
 _KINDS: dict[str, tuple[str, Treatment]] = {
     "ValidatingAdmissionPolicy": (NATIVE, Treatment.VALIDATING),
     "ValidatingAdmissionPolicyBinding": (NATIVE, Treatment.BINDING),
-    "MutatingAdmissionPolicy": (NATIVE, Treatment.LATER),
-    "MutatingAdmissionPolicyBinding": (NATIVE, Treatment.LATER),
+    "MutatingAdmissionPolicy": (NATIVE, Treatment.MUTATING),
+    "MutatingAdmissionPolicyBinding": (NATIVE, Treatment.MUTATING_BINDING),
     "ValidatingWebhookConfiguration": (NATIVE, Treatment.PLAIN),
     "MutatingWebhookConfiguration": (NATIVE, Treatment.PLAIN),
     "WorkloadPolicy": (OURS, Treatment.WORKLOAD),
@@ -56,6 +58,7 @@ class Contents:
     """What the documents of a set of files say."""
 
     validating: list[ValidatingPolicy] = field(default_factory=list)
+    mutating: list[MutatingPolicy] = field(default_factory=list)
     workload: list[WorkloadPolicy] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     others: list[tuple[Object, Origin]] = field(default_factory=list)
@@ -71,6 +74,10 @@ def read_document(document: Document, contents: Contents) -> None:
         match treatment_of(root):
             case Treatment.VALIDATING:
                 contents.validating.append(decode_validating_policy(root))
+            case Treatment.MUTATING:
+                contents.mutating.append(decode_mutating_policy(root))
+            case Treatment.MUTATING_BINDING:
+                contents.bindings.append(decode_mutating_binding(root))
             case Treatment.WORKLOAD:
                 contents.workload.append(decode_workload_policy(root))
             case Treatment.BINDING:

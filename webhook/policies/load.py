@@ -18,12 +18,12 @@ from webhook.policies.cursor import hint
 from webhook.policies.files import Sources, read_sources
 from webhook.policies.kinds import Contents, is_foreign_json, read_document
 from webhook.policies.nodes import BrokenSource, read_documents
-from webhook.rules import compile_policy
+from webhook.rules import compile_mutating, compile_policy
 from webhook.settings import ReloadSettings
 
 _Source = TypeVar("_Source")
 _Compiled = TypeVar("_Compiled")
-_KINDS = ("ValidatingAdmissionPolicy", "WorkloadPolicy")
+_KINDS = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "WorkloadPolicy")
 
 
 def load_policies(paths: Sequence[str | Path], *, limits: ReloadSettings | None = None) -> PolicySet:
@@ -47,13 +47,15 @@ def compile_sources(sources: Sources) -> PolicySet:
     _keep_params(contents)
     _note_repeated(contents)
     validating = _compile(contents.validating, compile_policy, contents.errors)
+    mutating = _compile(contents.mutating, compile_mutating, contents.errors)
     workload = _compile(contents.workload, compile_workload, contents.errors)
     if contents.errors:
         raise PolicySetError(_unique(contents.errors))
     bound = _by_policy(contents.bindings)
     policies = PolicySet(
         validating=tuple((p, bound.get((_KINDS[0], p.head.source.name), ())) for p in validating),
-        workload=tuple(BoundWorkload(policy=p, bindings=bound.get((_KINDS[1], p.name), ())) for p in workload),
+        mutating=tuple((p, bound.get((_KINDS[1], p.name), ())) for p in mutating),
+        workload=tuple(BoundWorkload(policy=p, bindings=bound.get((_KINDS[2], p.name), ())) for p in workload),
         params=ParamIndex.of(obj for obj, _ in contents.others),
         revision=sources.revision,
         warnings=tuple(_warnings(contents, bound)),
@@ -97,8 +99,7 @@ def _keep_params(contents: Contents) -> None:
 def _note_repeated(contents: Contents) -> None:
     """Note objects of one kind and name: which one would be in force depended on the order of files."""
     named = [
-        *((_KINDS[0], policy.head.name, policy.head.origin) for policy in contents.validating),
-        *((_KINDS[1], policy.head.name, policy.head.origin) for policy in contents.workload),
+        *((kind, policy.head.name, policy.head.origin) for kind, policies in _policies(contents) for policy in policies),
         *((f"{binding.policy_kind}Binding", binding.name, binding.origin) for binding in contents.bindings),
     ]
     named += [(str(Kind.of(obj)), str(ObjectKey.of(obj)).partition(" ")[2], origin) for obj, origin in contents.others]
@@ -129,7 +130,7 @@ def _warnings(contents: Contents, bound: dict[tuple[str, str], tuple[Binding, ..
 
 
 def _policies(contents: Contents) -> tuple[tuple[str, Sequence[PolicySource]], ...]:
-    return ((_KINDS[0], contents.validating), (_KINDS[1], contents.workload))
+    return tuple(zip(_KINDS, (contents.validating, contents.mutating, contents.workload), strict=True))
 
 
 def _unique(errors: Iterable[PolicyError]) -> list[PolicyError]:

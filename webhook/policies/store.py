@@ -41,5 +41,5 @@ class PolicyStore:
         if isinstance(candidate, PolicySetError):
             return Kept(revision=self.current.revision, because=str(candidate))
         self.current = candidate
-        count = len(candidate.validating) + len(candidate.workload)
+        count = len(candidate.validating) + len(candidate.mutating) + len(candidate.workload)
         return Swapped(revision=candidate.revision, policies=count, warnings=candidate.warnings)

@@ -19,6 +19,8 @@ from webhook.rules.declare import ACCESS_TYPES, ADMISSION_ROOTS, NAMESPACE_TYPE,
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
 from webhook.rules.match import match
+from webhook.rules.mutate import BoundMutating, Change, Mutated, mutate, mutation_denial_text
+from webhook.rules.mutations import CompiledMutating, CompiledMutation, compile_mutating
 from webhook.rules.params import collect_params
 from webhook.rules.problems import RuleProblem
 from webhook.rules.run import Run
@@ -33,12 +35,17 @@ __all__ = [
     "REQUEST_TYPE",
     "UNDECIDED",
     "WORKLOAD_ROOTS",
+    "BoundMutating",
+    "Change",
     "ClusterView",
     "CompiledHead",
+    "CompiledMutating",
+    "CompiledMutation",
     "CompiledPolicy",
     "CompiledValidation",
     "Invocation",
     "Misconfigured",
+    "Mutated",
     "NamedProgram",
     "RuleProblem",
     "Run",
@@ -48,6 +55,7 @@ __all__ = [
     "bare_namespace",
     "collect_params",
     "compile_head",
+    "compile_mutating",
     "compile_one",
     "compile_policy",
     "conditions_hold",
@@ -55,6 +63,8 @@ __all__ = [
     "invocations",
     "judge",
     "match",
+    "mutate",
+    "mutation_denial_text",
     "references",
     "selects",
     "warning_text",

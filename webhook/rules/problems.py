@@ -10,3 +10,7 @@ class RuleProblem(Exception):  # noqa: N818 - not an error of the program: the p
         super().__init__(message)
         self.undecided = undecided
         """The snapshot does not hold what the rule asks for; offline that is a reason to skip it."""
+
+
+class Unstorable(Exception):  # noqa: N818 - an answer, not an error of the program
+    """A patch made something of the object that the API server cannot read back: 500, whatever the failurePolicy."""

@@ -61,6 +61,10 @@ class Run:
         run._left = situation.limits.steps_per_conditions
         return run
 
+    def inputs(self) -> tuple[Any, ...]:
+        """Return the objects that expressions read, as opposed to what they make of them."""
+        return tuple(self._values[name] for name in ("object", "oldObject", "request", "params", "namespaceObject"))
+
     def refill(self) -> None:
         """Give a new total for the expressions that follow, as the API server does for audit annotations."""
         self._left = self.situation.limits.steps_per_policy

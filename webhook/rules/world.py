@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from webhook.cel import HostObject
@@ -48,6 +48,10 @@ class Situation:
     skip_undecided: bool = False
     """True offline: a rule that needs a snapshot nobody gave is skipped, loudly. False in a cluster, where it follows
     the failurePolicy like any other rule that cannot be evaluated."""
+
+    def of(self, obj: Object) -> Situation:
+        """Return the same situation about another object: what a later policy sees after an earlier one changed it."""
+        return replace(self, request=self.request.with_object(obj))
 
 
 def bare_namespace(name: str) -> Object:
