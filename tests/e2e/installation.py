@@ -43,10 +43,14 @@ class Process:
         self._popen.kill()
         self._popen.wait(30)
 
-    def stop(self) -> int:
-        """End it as Kubernetes would; returns the exit code."""
+    def tell_to_end(self) -> None:
+        """Ask it to end, as Kubernetes does."""
         if self.alive:
             self._popen.send_signal(signal.SIGTERM)
+
+    def stop(self) -> int:
+        """End it as Kubernetes would; returns the exit code."""
+        self.tell_to_end()
         with suppress(subprocess.TimeoutExpired):
             return self._popen.wait(40)
         self.kill()
@@ -68,13 +72,29 @@ class Installation:
         with suppress(ApiError):
             self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
 
-    def start_webhook(self) -> Process:
-        """Start a replica that keeps its own configurations, and wait until the API server calls it."""
-        url = f"https://localhost:{self.port}"
-        place = ["--host", "127.0.0.1", "--port", str(self.port), "--url", url, "--cert-dir", str(self.directory / "certs")]
-        self.webhook = Process(["serve", *self._common(), *place], self.directory / "webhook.log")
+    @property
+    def url(self) -> str:
+        """Where the API server reaches the webhook."""
+        return f"https://localhost:{self.port}"
+
+    def start_webhook(self, command: str = "serve", *flags: str) -> Process:
+        """Start a replica that keeps its own configurations, and wait until the API server calls it.
+
+        With ``run`` for a command it is a controller as well.
+        """
+        certificates = [] if "--cert-secret" in flags else ["--cert-dir", str(self.directory / "certs")]
+        place = ["--host", "127.0.0.1", "--port", str(self.port), "--url", self.url, *certificates]
+        self.webhook = Process([command, *self._common(), *place, *flags], self.directory / "webhook.log")
         self._wait(self.is_called, self.webhook, "the API server calls the webhook")
         return self.webhook
+
+    def start_replica(self, *flags: str) -> tuple[Process, int]:
+        """Start one more webhook, to which nothing points; returns its port as well."""
+        port = _free_port()
+        place = ["--host", "127.0.0.1", "--port", str(port), *flags]
+        process = Process(["serve", *self._common(), *place], self.directory / f"replica-{port}.log")
+        self._wait(lambda: _listens(port), process, "the replica listens")
+        return process, port
 
     def start_controller(self) -> Process:
         """Start one more controller."""
@@ -106,11 +126,18 @@ class Installation:
         return False
 
     def close(self) -> None:
-        """Take the configurations away first, then the processes: nothing may wait for a webhook that is gone."""
+        """Take the configurations away while the webhook drains: nothing may wait for a webhook that is gone."""
+        processes = (*self.controllers, *([self.webhook] if self.webhook else []))
+        for process in processes:
+            process.tell_to_end()
+        self._take_away()
+        for process in processes:
+            process.stop()
+        self._take_away()  # one may have been in the middle of writing them
+
+    def _take_away(self) -> None:
         for resource in CONFIGURATIONS:
             self.client.delete(f"admissionregistration.k8s.io/v1/{resource}", "", "gangwarden")
-        for process in (*self.controllers, *([self.webhook] if self.webhook else [])):
-            process.stop()
 
     def logs(self) -> str:
         """Return the ends of all logs."""
@@ -134,6 +161,11 @@ def labelled_job(name: str, namespace: str, **shape) -> dict:
     made = job(name, namespace, **shape)
     made["metadata"]["labels"] = {"gangwarden.dev/gang": "true"}
     return made
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _free_port() -> int:

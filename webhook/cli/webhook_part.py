@@ -24,8 +24,6 @@ _LOG = structlog.get_logger(__name__)
 _TRUST_SECONDS = 10.0
 """How often the live caBundle is compared with the served certificate: a GitOps tool may overwrite it at any time."""
 _RETRY_SECONDS = 2.0
-_KEEP_SECONDS = 30.0
-"""How often the live configurations are compared with what the policies need: one that was deleted judges nothing."""
 
 
 class WebhookPart:
@@ -77,7 +75,7 @@ class WebhookPart:
             beside = [tasks.create_task(self._watch_trust(rotator))]
             await listening.wait()
             if endpoint is not None:
-                beside.append(tasks.create_task(self._keep(endpoint, excluded_namespaces, rotator)))
+                beside.append(tasks.create_task(self._keep(endpoint, excluded_namespaces, rotator, stop=stop)))
             await serving
             for task in beside:
                 task.cancel()
@@ -99,12 +97,13 @@ class WebhookPart:
             self._metrics.certificate_expires("authority", held.authorities[0].not_after.timestamp())
         return material
 
-    async def _keep(self, endpoint: Endpoint, excluded: tuple[str, ...], rotator: Rotator) -> None:
-        """Apply the configurations now, whenever the policies change, and now and then, for others write there as well.
+    async def _keep(self, endpoint: Endpoint, excluded: tuple[str, ...], rotator: Rotator, *, stop: asyncio.Event) -> None:
+        """Apply the configurations now, whenever the policies change, and as often as certificates are looked at.
 
-        A refusal is told and tried again.
+        Others write there as well, and one that was deleted judges nothing. A refusal is told and tried again; a process
+        that is about to go leaves them alone, so that whoever takes them away has the last word.
         """
-        while True:
+        while not stop.is_set():
             self._changed.clear()
             try:
                 await self._apply(endpoint, excluded, await rotator.renew())
@@ -113,7 +112,7 @@ class WebhookPart:
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), _KEEP_SECONDS)
+                await asyncio.wait_for(self._changed.wait(), self._profile.settings.check_seconds)
 
     async def _apply(self, endpoint: Endpoint, excluded: tuple[str, ...], material: Material) -> None:
         bundle = base64.b64encode(material.ca).decode()
