@@ -44,9 +44,9 @@ class Asked:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What is not as the case expects."""
+        """What is not as the case expects; the object is that of the last policy which changed it."""
         trail = Trail(findings=tuple(result.finding for result in self.results))
-        changed = next((result for result in self.results if result.patched is not None), None)
+        changed = next((result for result in reversed(self.results) if result.patched is not None), None)
         created = changed.creates or () if changed else ()
         answer = (
             Patched(object=changed.patched or {}, patch=changed.patch or (), trail=trail) if changed else Admitted(trail=trail)

@@ -98,7 +98,7 @@ def test_a_lost_config_map_stops_no_job(folder: str) -> None:
 def test_the_library_loads_as_a_whole() -> None:
     everything = policies_of(str(LIBRARY))
     assert everything.warnings == ()
-    assert len(everything.validating) + len(everything.workload) == len(FOLDERS)
+    assert len(everything.validating) + len(everything.mutating) + len(everything.workload) == len(FOLDERS)
 
 
 def test_every_example_has_a_case() -> None:

@@ -10,6 +10,7 @@ import re
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import jsonpatch
 
@@ -23,6 +24,7 @@ from webhook.admission import (
     request_for,
     review_of,
 )
+from webhook.admission.diff import diff
 from webhook.cli.offline import Offline, placed
 from webhook.errors import ReviewError
 from webhook.groups import plan_recorded, recorded_names
@@ -32,9 +34,10 @@ from webhook.model.results import Result
 from webhook.model.verdicts import Finding, Verdict
 from webhook.policies import Manifest
 
-_MUTATING, _VALIDATING = "/mutate/ignore", ("/validate/fail", "/validate/ignore")
+_MUTATING, _VALIDATING = ("/mutate/fail", "/mutate/ignore"), ("/validate/fail", "/validate/ignore")
+"""In the order in which the API server calls them, by our webhook configurations."""
 _TIMEOUT_SECONDS = 30.0
-_DENIAL = re.compile(r"\w+ '(?P<policy>[^']+)'(?: with binding '[^']+')? denied request: (?P<reason>.*)", re.DOTALL)
+_DENIAL = re.compile(r"\w+ ['\"](?P<policy>[^'\"]+)['\"](?: with binding '[^']+')? denied request: (?P<reason>.*)", re.DOTALL)
 """The API server's sentence about a denial, taken apart: the policy is shown in a place of its own."""
 
 
@@ -52,15 +55,16 @@ class Caller:
     def _admit(self, manifest: Manifest, policies: PolicySet, offline: Offline) -> tuple[Result, ...]:
         obj = apply_defaults(placed(manifest, offline.default_namespace))
         request = request_for(obj, Asker())
-        response = self._call(_MUTATING, request)
-        patch = json.loads(base64.b64decode(response["patch"])) if response.get("patch") else None
-        after = jsonpatch.apply_patch(obj, patch) if patch else obj
-        findings = list(_findings(response))
-        for path in _VALIDATING if response["allowed"] else ():
+        after, response = obj, dict[str, Any]()
+        findings: list[Finding] = []
+        for path in (*_MUTATING, *_VALIDATING):
             response = self._call(path, request.with_object(after))
             findings += _findings(response)
             if not response["allowed"]:
                 break
+            if response.get("patch"):
+                after = apply_defaults(jsonpatch.apply_patch(after, json.loads(base64.b64decode(response["patch"]))))
+        patch = diff(obj, after)
         if response["allowed"]:
             findings.insert(0, Finding(policy="", verdict=Verdict.ALLOW))
         attached = bool(patch) and response["allowed"]
@@ -69,7 +73,7 @@ class Caller:
             source=manifest.source,
             object=obj,
             finding=first,
-            patch=tuple(patch or ()) if attached else None,
+            patch=patch if attached else None,
             patched=after if attached else None,
             creates=_created(after, policies, offline) if attached else None,
         )

@@ -85,6 +85,7 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None) -> tuple[P
     notes = tuple(f"warning: {warning}" for warning in policies.warnings)
     if unbound == "deny":
         names = [p.head.source.name for p, bindings in policies.validating if not bindings]
+        names += [policy.name for policy, bindings in policies.mutating if not bindings]
         names += [bound.policy.name for bound in policies.workload if not bound.bindings]
         if names:
             notes += (f"note: without a binding, and taken as denying everywhere (--unbound=deny): {', '.join(names)}",)
