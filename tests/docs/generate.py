@@ -80,6 +80,8 @@ def _asked(policy: dict) -> str:
 def _action(documents: list[dict]) -> str:
     if documents[0]["kind"] == "WorkloadPolicy":
         return "groups"
+    if documents[0]["kind"] == "MutatingAdmissionPolicy":
+        return "changes"
     return ", ".join(action for doc in documents for action in doc.get("spec", {}).get("validationActions", ()))
 
 
