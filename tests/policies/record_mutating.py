@@ -65,7 +65,12 @@ GANG: Object = {
     "metadata": {"name": "g", "namespace": "ml", "labels": {"team": "a"}},
     "spec": {"members": [{"name": "a", "size": 1}], "size": 1, "options": {"fast": True, "limits": {"cpu": 1}}, "none": None},
 }
-PARAMS: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "q", "namespace": "ml"}, "data": {"queue": "gpu"}}
+PARAMS: Object = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "q", "namespace": "ml", "labels": {"use": "yes"}},
+    "data": {"queue": "gpu"},
+}
 WITH_PARAMS = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
 ML: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": {"tier": "gold"}}}
 
@@ -454,7 +459,7 @@ def matching() -> list[Object]:
             labels("{params.data.queue: 'yes'}"),
             **WITH_PARAMS,
             params=[PARAMS, other],
-            bindings=[reading(selector={})],
+            bindings=[reading(selector={"matchExpressions": [{"key": "use", "operator": "Exists"}]})],
         ),
         scene(
             "params that a selector leaves out",

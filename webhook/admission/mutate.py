@@ -2,9 +2,9 @@
 
 The API server runs its own MutatingAdmissionPolicies before any webhook, and ours stand for them; attachment is a
 webhook's work, so it sees what they made of the object (a label that makes a gang of a Job, for instance). Within one
-round policies act in the order of their names, as in the API server. In a cluster there are two rounds, one for each
-failurePolicy, and the API server calls that of Fail first (it calls webhooks in the order of their configuration): only
-there, policies of failurePolicy Fail act before those of Ignore, whatever their names.
+round policies act in the order of their names. In a cluster there are two rounds, one for each failurePolicy, and the
+API server calls that of Fail first (it calls webhooks in the order of their configuration): only there, policies of
+failurePolicy Fail act before those of Ignore, whatever their names.
 """
 
 from __future__ import annotations

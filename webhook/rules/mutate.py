@@ -4,6 +4,9 @@ Follows apiserver pkg/admission/plugin/policy/mutating/dispatcher.go. Which poli
 once, by the object as it came; match conditions and mutations see what the earlier ones left. A mutation that fails under
 failurePolicy Ignore is left out and the next one goes on; under Fail all the rest is still evaluated and the request denied.
 
+Order: by name, policies as well as bindings. The API server promises none and takes them from a map (generic/policy_source.go,
+calculatePolicyData), anew after each change; policies whose result depends on it are wrong there, and right here by luck.
+
 Reinvocation: the API server calls its whole chain a second time when a policy or a webhook changed something, and then
 repeats the policies of reinvocationPolicy IfNeeded. We do so within one call, which gives the object that the API
 server's own policies would. What other webhooks change after us brings a second call (our webhooks are registered with
@@ -77,7 +80,7 @@ def keep(before: Object, after: Object) -> Object:  # noqa: ARG001 - fits Comple
 
 
 def mutate(policies: Sequence[BoundMutating], situation: Situation, *, complete: Complete = keep) -> Mutated:
-    """Apply every policy, in the order in which they are given (the API server's: by name), then their bindings."""
+    """Apply every policy and each of its bindings, in the order in which they are given."""
     if situation.request.object is None or situation.request.operation is Operation.DELETE:
         return Mutated(object=situation.request.object)
     course = _Course(situation, complete)
