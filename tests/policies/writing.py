@@ -32,6 +32,36 @@ def binding(name: str = "everywhere", policy: str = "sizes", **spec: Any) -> Obj
     }
 
 
+def mutating(name: str = "labels", *expressions: str, **spec: Any) -> Object:
+    """Write a MutatingAdmissionPolicy; what begins with ``[`` is a JSONPatch."""
+    mutations = [
+        {"patchType": "JSONPatch", "jsonPatch": {"expression": text}}
+        if text.startswith("[")
+        else {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
+        for text in expressions or ("Object{metadata: Object.metadata{labels: {'seen': 'yes'}}}",)
+    ]
+    return {
+        "apiVersion": NATIVE,
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": RULES},
+            "reinvocationPolicy": "Never",
+            "mutations": mutations,
+            **spec,
+        },
+    }
+
+
+def mutating_binding(name: str = "everywhere", policy: str = "labels", **spec: Any) -> Object:
+    return {
+        "apiVersion": NATIVE,
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": policy, **spec},
+    }
+
+
 def workload(name: str = "gangs", *, group: Object | None = None, **spec: Any) -> Object:
     members = {"path": "spec.template", "countExpression": "object.spec.parallelism"}
     return {
