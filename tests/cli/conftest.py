@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from click.testing import CliRunner, Result
 
 from tests.policies.writing import yaml_of
@@ -14,6 +16,18 @@ from webhook.model.objects import Object
 
 Gangwarden = Callable[..., Result]
 Write = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def own_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command sets up the logging of its process; here that is the process of all tests, so it is undone."""
+    configure, root = structlog.configure, logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    monkeypatch.setattr(structlog, "configure", lambda **how: configure(**how | {"cache_logger_on_first_use": False}))
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture
