@@ -41,6 +41,12 @@ def test_the_policy_that_groups_shows_patch_and_objects_and_no_other_does() -> N
     assert not validated.creates
 
 
+def test_a_job_of_no_pods_has_no_objects_yet() -> None:
+    (grouped,) = check(job().parallelism(0))
+    assert grouped.patch
+    assert grouped.creates == ()
+
+
 def test_what_attachment_refuses_is_not_validated() -> None:
     (refused,) = check(job().annotate(MIN_COUNT_ANNOTATION, "9"), STAMPED)
     assert (refused.finding.policy, refused.finding.verdict) == ("gangs", Verdict.DENY)

@@ -138,6 +138,7 @@ class Bench:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self.controller.run())
+        await self.settle()  # so that what a test puts from now on is seen as a change
         return self
 
     async def __aexit__(self, *_: object) -> None:

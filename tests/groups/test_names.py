@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import job
-from webhook.groups.names import group_name, recorded_names, recorded_policy, write_names
-from webhook.model.groups import GROUP_POLICY_ANNOTATION, POD_GROUP_ANNOTATION
+from webhook.groups.names import group_name, is_record_of_its_own, recorded_names, recorded_policy, write_names
+from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, POD_GROUP_ANNOTATION
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,20 @@ def test_recorded_names_are_read_back():
     stored = job().annotate(POD_GROUP_ANNOTATION, write_names(names)).annotate(GROUP_POLICY_ANNOTATION, "p/b").build()
     assert recorded_names(stored) == names
     assert recorded_policy(stored) == ("p", "b")
+
+
+@pytest.mark.parametrize(
+    ("meta", "written_as", "own"),
+    [
+        pytest.param({"name": "train"}, "train", True, id="by name"),
+        pytest.param({"name": "run-x", "generateName": "run-"}, "run-", True, id="by generateName"),
+        pytest.param({"name": "copy"}, "train", False, id="for another"),
+        pytest.param({"name": "train"}, None, False, id="by nobody who says"),
+    ],
+)
+def test_a_record_on_a_stored_workload_was_written(meta, written_as, own):
+    annotations = {} if written_as is None else {GROUPED_AS_ANNOTATION: written_as}
+    assert is_record_of_its_own({"metadata": {**meta, "annotations": annotations}}) is own
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "=x", "x=", ",,"])

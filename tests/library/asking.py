@@ -28,7 +28,7 @@ from webhook.model.verdicts import Admitted, Patched, Trail
 from webhook.policies import Manifest
 from webhook.rules import ClusterView, Situation
 
-ALL_GATES_ON = Capabilities(group_objects=True, topology=True, shared_claims=True)
+ALL_GATES_ON = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
 
 
 @dataclass(frozen=True)

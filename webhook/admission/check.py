@@ -43,8 +43,9 @@ class Checker:
 
 
 def created_objects(owner: Object, plan: GroupPlan) -> tuple[Object, ...]:
-    """Return the Workload and PodGroups that the controller will create for a stored workload."""
-    return (workload_object(owner, plan), *(pod_group_object(owner, plan, group) for group in plan.groups))
+    """Return the Workload and PodGroups that the controller will create for a stored workload: none before it has pods."""
+    pod_groups = tuple(pod_group_object(owner, plan, group) for group in plan.groups if group.count)
+    return (workload_object(owner, plan), *pod_groups) if pod_groups else ()
 
 
 def is_finding(result: Result, fail_on: Sequence[Verdict]) -> bool:

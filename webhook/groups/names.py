@@ -35,8 +35,8 @@ def is_record_of_another(workload: Object) -> bool:
 
 def is_record_of_its_own(stored: Object) -> bool:
     """Tell whether the record on a stored workload was written for it, whose name was perhaps only a prefix then."""
-    meta = metadata_of(stored)
-    return annotations_of(stored).get(GROUPED_AS_ANNOTATION) in (meta.get("name"), meta.get("generateName"))
+    meta, written_as = metadata_of(stored), annotations_of(stored).get(GROUPED_AS_ANNOTATION)
+    return bool(written_as) and written_as in (meta.get("name"), meta.get("generateName"))
 
 
 def write_names(names: dict[str, str]) -> str:
