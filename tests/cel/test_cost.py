@@ -13,7 +13,8 @@ from webhook.cel import Budget, CompileError, Declarations, EvaluationError, com
 
 STANDARD = frozenset({"object", "oldObject", "request", "params", "namespaceObject", "variables"})
 TYPES = {
-    "int": types.INT, "uint": types.UINT, "double": types.DOUBLE, "string": types.STRING, "bool": types.BOOL, "bytes": types.BYTES,
+    "int": types.INT, "uint": types.UINT, "double": types.DOUBLE, "string": types.STRING, "bool": types.BOOL,
+    "bytes": types.BYTES,
     "timestamp": types.TIMESTAMP, "duration": types.DURATION, "list": types.list_of(types.DYN),
     "map": types.map_of(types.STRING, types.DYN),
 }  # fmt: skip
