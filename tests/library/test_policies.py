@@ -195,3 +195,22 @@ def quoted(text: str) -> list[str]:
     """Return the block quotes of a README, each as one line."""
     blocks = re.findall(r"(?:^> .*\n)+", text, re.MULTILINE)
     return [" ".join(line.removeprefix("> ") for line in block.splitlines()) for block in blocks]
+
+
+def changed(given: Asked) -> list[Result]:
+    return [result for result in given.results if result.patched is not None]
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if documents(folder)[0]["kind"] == "MutatingAdmissionPolicy"])
+def test_what_a_mutation_has_done_it_leaves_alone(folder: str) -> None:
+    """The API server may call us twice for one request."""
+    policies = policies_of(str(LIBRARY / folder))
+    once = [(given.case, changed(given)[-1]) for given in asked(LIBRARY / folder / "cases.yaml") if changed(given)]
+    assert once
+    assert [case.name for case, result in once if changed(ask(replace(case, object=result.patched), policies))] == []
+
+
+def test_a_gang_that_is_made_restart_safe_keeps_all_else() -> None:
+    cases = asked(LIBRARY / "disruption/make-restart-safe/cases.yaml")
+    paths = {operation["path"] for given in cases for result in changed(given) for operation in result.patch or ()}
+    assert {path.split("/spec/")[-1].split("/")[0] for path in paths} == {"podFailurePolicy", "podReplacementPolicy"}
