@@ -89,16 +89,18 @@ def read_index(operand: Closure, key: Closure) -> Closure:
 
 
 def follow_optionally(start: Closure, steps: list[tuple[Closure, bool]]) -> Closure:
-    """Follow fields and indexes of which some, marked True, may be absent; the steps after an absent one cost nothing."""
+    """Follow fields and indexes of which some, marked True, may be absent; only those that are there cost anything."""
 
     def run(frame: Frame) -> Any:
         value = start(frame)
-        for taken, (key, optional) in enumerate(steps):
+        taken = 0
+        for key, optional in steps:
             if value is not NONE:
                 value = index_optionally(value, key(frame)) if optional else index(value, key(frame))
             if value is NONE:
-                frame[BUDGET].spend(taken - len(steps))
                 break
+            taken += 1
+        frame[BUDGET].spend(taken)
         return value
 
     return run
@@ -112,10 +114,20 @@ def test_field(operand: Closure, field: str) -> Closure:
         if type(value) is dict:
             return field in value
         if isinstance(value, Optional):
-            if not value.present:
-                frame[BUDGET].spend(-1)
             return value.present and find(value.value, field)[0]
         return find(value, field)[0]
+
+    return run
+
+
+def test_optional(operand: Closure, field: str) -> Closure:
+    """Answer ``has(operand.field)`` of an operand that may be absent, and then costs nothing."""
+
+    def run(frame: Frame) -> Any:
+        value = operand(frame)
+        if not isinstance(value, Optional) or value.present:
+            frame[BUDGET].spend(1)
+        return find(value.value, field)[0] if isinstance(value, Optional) else find(value, field)[0]
 
     return run
 

@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 from webhook.cel.errors import Overrun
 
-_LOOK_EVERY = 1_000
+LOOK_EVERY = 1_000
 """Units between two looks at the clock. A unit takes less than a tenth of a microsecond, a look about half a one, so this costs
 nothing and an expired evaluation still ends within milliseconds."""
+
+
+DEFAULT_UNITS = 1_000_000
+"""Budget of an evaluation that was given none: the API server's limit for one expression (apiserver pkg/apis/cel/config.go)."""
 
 
 def never() -> bool:
@@ -28,7 +32,7 @@ class Budget:
         self.limit = units
         self.left = units
         """Units that may still be spent; negative once too many were."""
-        self.look_at = units
+        self.look_at = units - LOOK_EVERY if units > LOOK_EVERY else 0
         """Where ``left`` is below this, ``look`` must be called."""
         self.expired = expired
 
@@ -49,7 +53,7 @@ class Budget:
             raise self.overrun()
         if self.expired():
             raise Overrun("operation interrupted: deadline exceeded", "deadline")
-        self.look_at = max(self.left - _LOOK_EVERY, 0)
+        self.look_at = max(self.left - LOOK_EVERY, 0)
 
     def overrun(self) -> Overrun:
         """Make the error of an evaluation that may cost too much, whose budget is then gone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -144,19 +144,39 @@ def _call_any(function: Function, arguments: Sequence[Closure]) -> Closure:
 
 def _call_by_class(function: Function, candidates: Sequence[Overload], argument: Closure) -> Closure:
     """Build a call with one argument: its class mostly decides, and looking that up is quicker than asking every guard."""
-    by_class = {
-        CLASSES[item.parameters[0]]: item.run for item in candidates if item.parameters[0] in CLASSES and not item.metered
-    }
+    known = by_class(function, 1)
 
     def run(frame: Frame) -> Any:
         value = argument(frame)
-        answer = by_class.get(type(value))
+        answer = known.get(type(value))
         if answer is not None:
             return answer(value)
         for item in candidates:
             if item.guards[0](value):
                 return item.run(frame[BUDGET], value) if item.metered else item.run(value)
         raise _mismatch(function.name, (value,))
+
+    return run
+
+
+def by_class(function: Function, count: int) -> Mapping[type, Callable[..., Any]]:
+    """Map the class of an only argument to what answers for it, as far as one class is all that matters."""
+    return {
+        CLASSES[item.parameters[0]]: item.run
+        for item in function.overloads
+        if len(item.parameters) == count == 1 and item.parameters[0] in CLASSES and not item.metered
+    }
+
+
+def dispatch(function: Function, count: int) -> Callable[..., Any]:
+    """Make a function of values that finds the overload which takes them."""
+    candidates = [item for item in function.overloads if len(item.parameters) == count]
+
+    def run(*values: Any) -> Any:
+        for item in candidates:
+            if all(guard(value) for guard, value in zip(item.guards, values, strict=True)):
+                return item.run(*values)
+        raise _mismatch(function.name, values)
 
     return run
 

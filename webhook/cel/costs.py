@@ -32,10 +32,11 @@ _FORMAT_SIZES: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """The price of a call by its arguments; ``source`` says the same in Python over ``{0}``, ``{1}``, … that are all text."""
+    """The price of a call by its arguments."""
 
     run: Callable[..., int]
     source: str = ""
+    """The same in Python over ``{0}``, ``{1}``, … where these are text: generated code has it in place of a call."""
 
 
 def walk(length: int) -> int:
@@ -199,7 +200,10 @@ _BY_ONE_OVERLOAD: Mapping[tuple[str, Type | Kind], int | Formula] = {
 }
 """Prices of calls that one overload is left for, by its first parameter."""
 
-_BY_ANY_OVERLOAD: Mapping[str, Formula] = {"_+_": Formula(_add), "sort": Formula(_sort), "@sortByAssociatedKeys": Formula(_sort)}
+ADDITION = Formula(_add)
+"""The price of ``+`` where the checker does not know of what: 1, but for long text and lists."""
+
+_BY_ANY_OVERLOAD: Mapping[str, Formula] = {"_+_": ADDITION, "sort": Formula(_sort), "@sortByAssociatedKeys": Formula(_sort)}
 
 
 def price_of(name: str, fitting: tuple[Overload, ...]) -> int | Formula:

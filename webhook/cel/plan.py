@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
 from webhook.cel import access, calls, logic, loops, structs
@@ -28,7 +28,6 @@ from webhook.cel.syntax import (
     Node,
     Select,
     StructLiteral,
-    children,
 )
 from webhook.cel.types import TYPE_NAMES, Kind, Type, is_optional, unwrap_optional
 from webhook.cel.values import TypeValue, go_name
@@ -43,13 +42,14 @@ _PATTERNS = {"matches": regex.matches, "find": regex.find}
 class Planner:
     """Plans one expression. ``slots`` counts the loop variables that a frame must hold."""
 
-    def __init__(self, checker: Checker, prices: Prices) -> None:
-        self.slots = 0
+    def __init__(self, checker: Checker, prices: Prices, variables: Sequence[str] = ()) -> None:
+        """Make a planner; ``variables`` are loop variables whose slots whoever builds the frame has filled."""
+        self.slots = len(variables)
         self.due = 0
         """Price of the straight run of nodes that is being planned: charged where it begins."""
         self._checker = checker
         self._prices = prices
-        self._scopes: list[dict[str, int]] = []
+        self._scopes = [{name: slot for slot, name in enumerate(variables, FIRST_SLOT)}]
         self._constants: dict[Closure, Any] = {}
         self._shared_constants: set[Closure] = set()
         """Those that the API server folds too: it refuses an expression when their use fails, we fold more than it does."""
@@ -95,6 +95,10 @@ class Planner:
         closure, due = self._plan_apart(node)
         return logic.charge(closure, due) if due else closure
 
+    def constant_of(self, closure: Closure) -> tuple[bool, Any]:
+        """Tell whether a closure that this planner made is a constant, and which."""
+        return closure in self._constants, self._constants.get(closure)
+
     def _constant(self, value: Any, *, shared: bool) -> Closure:
         def run(_: object) -> Any:
             return value
@@ -126,10 +130,17 @@ class Planner:
         if node in self._checker.names:
             return self._plan_name(node)
         if node.test:
-            return access.test_field(self.plan(node.operand), node.field)
+            return self._plan_test(node)
         if self._is_typed(node.operand) and not node.optional:
             return access.read_typed(self.plan(node.operand), node.field)
         return self._plan_way(node)
+
+    def _plan_test(self, node: Select) -> Closure:
+        operand = self.plan(node.operand)
+        if not is_optional(self._checker.type_of(node.operand)):
+            return access.test_field(operand, node.field)
+        self.due -= 1
+        return access.test_optional(operand, node.field)
 
     def _is_typed(self, operand: Node) -> bool:
         return self._checker.declarations.patch_types and structs.is_typed(self._checker.type_of(operand))
@@ -151,6 +162,7 @@ class Planner:
         start = self.plan(steps[-1].operand)
         keys = [self._plan_key(step) for step in reversed(steps)]
         if any(step.optional for step in steps) or is_optional(self._checker.type_of(steps[-1].operand)):
+            self.due -= len(steps)
             return access.follow_optionally(start, list(zip(keys, [step.optional for step in reversed(steps)], strict=True)))
         return self._plan_plain_way(start, keys)
 
@@ -273,7 +285,7 @@ class Planner:
         rates = Rates(each + body_due, kept, check) if filter_ is None else Rates(each + filter_due, kept + body_due, check)
         if optional:
             body = logic.charge(body, body_due) if body_due else body
-            second = 1 if self._mentions(node.body, node.variables[0]) else None
+            second = 1 if self._prices.reads_twice(node) else None
             return loops.optional_map(range_, slots, body, second, flat=node.name == "optFlatMap")
         return self._plan_loop(node, (range_, slots, filter_, body, rates))
 
@@ -295,14 +307,6 @@ class Planner:
             case _:
                 formula = self._prices.formula(node)
                 return loops.sort_by(range_, slots, body, rates, formula.run if formula else lambda _: 0)
-
-    def _mentions(self, node: Node, variable: str) -> bool:
-        """Tell whether a loop variable is read below a node (and not another one of its name)."""
-        if isinstance(node, Name):
-            return node.name == variable and node not in self._checker.names
-        if isinstance(node, Macro) and variable in node.variables:
-            return self._mentions(node.range, variable)
-        return any(self._mentions(part, variable) for part in children(node))
 
     def _take_slot(self) -> int:
         self.slots += 1

@@ -200,6 +200,18 @@ class Prices:
         if node.name == "sortBy":
             self._take(node, costs.price_of("@sortByAssociatedKeys", self._checker.overloads.get(node, ())))
 
+    def reads_twice(self, node: Macro) -> bool:
+        """Tell whether cel-go evaluates the range of ``optMap`` a second time: it does where the body asks for the value."""
+        return self._mentions(node.body, node.variables[0])
+
+    def _mentions(self, node: Node, variable: str) -> bool:
+        """Tell whether a loop variable is read below a node (and not another one of its name)."""
+        if isinstance(node, Name):
+            return node.name == variable and node not in self._checker.names
+        if isinstance(node, Macro) and variable in node.variables:
+            return self._mentions(node.range, variable)
+        return any(self._mentions(part, variable) for part in children(node))
+
     def rates(self, node: Macro) -> Rates:
         """Return what the turns of a loop cost besides its parts."""
         each, kept, check = _RATES[node.name]

@@ -12,11 +12,12 @@ import celpy
 import lark
 from celpy.celparser import CELParser
 
-from webhook.cel.budget import Budget
+from webhook.cel.budget import DEFAULT_UNITS, Budget
 from webhook.cel.check import Checker
 from webhook.cel.declarations import Declarations
 from webhook.cel.errors import CompileError, EvaluationError
 from webhook.cel.frames import Closure
+from webhook.cel.generate import generate, write
 from webhook.cel.library import FUNCTIONS, MUTATION_FUNCTIONS
 from webhook.cel.parse import KubernetesParser, shared_parser
 from webhook.cel.plan import Planner
@@ -26,14 +27,19 @@ from webhook.cel.types import Type
 from webhook.cel.uncheck import Resolver
 from webhook.cel.validate import validate
 
-DEFAULT_UNITS = 1_000_000
-"""Budget of an evaluation that was given none: the API server's limit for one expression (apiserver pkg/apis/cel/config.go)."""
+GENERATED_AFTER = 200
+"""Evaluations after which a program is worth generated code, which takes about as long as that many evaluations save."""
 
-_CONSTRUCTION = Lock()
+_STAGGER = 64
+_CONSTRUCTION, _GENERATION = Lock(), Lock()
 
 
 class Program(celpy.Runner):
-    """An expression, ready to be evaluated any number of times, by any number of threads."""
+    """An expression, ready to be evaluated any number of times, by any number of threads.
+
+    It starts with closures. Those that are evaluated often get generated code, for which their text is parsed and checked once
+    more: to keep trees would take several times the memory.
+    """
 
     def __init__(self, environment: celpy.Environment, node: Node, *, text: str, checker: Checker) -> None:
         super().__init__(environment, lark.Tree("expr", []))  # the tree is not kept: its closures are all that evaluation needs
@@ -41,6 +47,8 @@ class Program(celpy.Runner):
         self._run: Closure = planner.plan(node)
         self._price = planner.due
         self._blank = (None,) * planner.slots
+        self._declarations = checker.declarations
+        self._until_generated = GENERATED_AFTER + len(text) % _STAGGER  # not all of a policy set within one review
         self.text = text
         self.references = frozenset(checker.references)
         """Root variables that the expression reads."""
@@ -50,8 +58,31 @@ class Program(celpy.Runner):
     def evaluate(self, activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Return the value for these variables; raises EvaluationError, and nothing else, where there is none.
 
-        The value is for reading only: it may be part of an input, or a constant of the expression.
+        The value is for reading only: it may be part of an input, or a constant of the expression. What the evaluation cost
+        is what it took from the budget.
         """
+        self._until_generated -= 1  # threads may lose a count, which does not matter
+        if self._until_generated == 0:
+            self.generate()
+        return self.interpret(activation, budget)
+
+    def generate(self) -> bool:
+        """Replace ``evaluate`` by generated code; False where there is none for this program, or another thread is at it."""
+        if not _GENERATION.acquire(blocking=False):
+            self._until_generated = _STAGGER
+            return False
+        try:
+            made = generate(*_check(self.text, self._declarations), self.interpret)
+        except Exception:  # noqa: BLE001 - whatever is wrong with the fast path, there is the other one
+            made = None
+        finally:
+            _GENERATION.release()
+        if made is not None:
+            self.__dict__["evaluate"] = made
+        return made is not None
+
+    def interpret(self, activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        """Evaluate with closures, which say what generated code must come to."""
         if budget is None:
             budget = Budget(DEFAULT_UNITS)
         try:
@@ -97,14 +128,23 @@ def shared_environment() -> KubernetesEnvironment:
 
 def compile_expression(text: str, declarations: Declarations) -> Program:
     """Compile an expression; raises CompileError with the place of the mistake."""
-    environment = shared_environment()
     try:
-        node = cast("Node", environment.compile(text))  # celpy annotates trees; our parser builds our own
-        functions = MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS
-        checker = Checker(declarations, functions) if declarations.checked else Resolver(declarations, functions)
-        checker.check_all(node)
-        if declarations.checked:
-            validate(node, checker)
-        return Program(environment, node, text=text, checker=checker)
+        node, checker = _check(text, declarations)
+        return Program(shared_environment(), node, text=text, checker=checker)
     except RecursionError:
         raise CompileError("expression is nested too deeply") from None
+
+
+def source_of(text: str, declarations: Declarations) -> str:
+    """Return the Python that is generated for an expression; raises NotGenerated where there is none."""
+    return write(*_check(text, declarations))[0]
+
+
+def _check(text: str, declarations: Declarations) -> tuple[Node, Checker]:
+    node = cast("Node", shared_environment().compile(text))  # celpy annotates trees; our parser builds our own
+    functions = MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS
+    checker = Checker(declarations, functions) if declarations.checked else Resolver(declarations, functions)
+    checker.check_all(node)
+    if declarations.checked:
+        validate(node, checker)
+    return node, checker

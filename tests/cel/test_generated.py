@@ -1,0 +1,281 @@
+"""One meaning: generated code and closures come to the same value, the same error and the same cost, whatever they are given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cel.test_cost import STANDARD, TYPES
+from webhook.cel import (
+    Budget,
+    CompileError,
+    Declarations,
+    EvaluationError,
+    HostObject,
+    Program,
+    compile_expression,
+    decode_tagged,
+    encode_tagged,
+)
+from webhook.cel.program import GENERATED_AFTER, source_of
+from webhook.cel.values import NONE, Duration, KeyedMap, Optional, UInt
+
+NAMES = Declarations(variables=frozenset({"object", "oldObject", "params"}))
+LIMIT = 10_000_000
+
+
+def outcome(evaluate: Callable[..., Any], activation: Mapping[str, Any], limit: int) -> tuple[Any, int]:
+    """Return the value or the error, and what it cost."""
+    budget = Budget(limit)
+    try:
+        value = json.dumps(encode_tagged(evaluate(activation, budget)), sort_keys=True)
+    except EvaluationError as error:
+        return (error.kind, error.message), budget.spent
+    return value, budget.spent
+
+
+def generated(text: str, declarations: Declarations = NAMES) -> Program:
+    program = compile_expression(text, declarations)
+    assert program.generate(), text
+    return program
+
+
+def agree(program: Program, activation: Mapping[str, Any]) -> None:
+    """Compare both ways of evaluating, with enough budget and with limits around the cost."""
+    expected, cost = outcome(program.interpret, activation, LIMIT)
+    assert outcome(program.evaluate, activation, LIMIT) == (expected, cost), program.text
+    for limit in {cost, max(cost - 1, 0), cost // 2}:
+        wanted = outcome(program.interpret, activation, limit)[0]
+        assert outcome(program.evaluate, activation, limit)[0] == wanted, (program.text, limit)
+
+
+def cases(shared: Path, name: str) -> Iterator[tuple[Program, dict[str, Any]]]:
+    for case in map(json.loads, (shared / f"corpora/cel/{name}.jsonl").read_text(encoding="utf-8").splitlines()):
+        variables = {key: decode_tagged(value) for key, value in (case.get("vars") or {}).items()}
+        declared = {key: TYPES[type_] for key, type_ in (case.get("types") or {}).items() if type_ in TYPES}
+        declarations = Declarations(
+            variables=STANDARD | set(variables), types=declared, patch_types=True, checked=not case.get("nocheck")
+        )
+        try:
+            yield compile_expression(case["expr"], declarations), {**dict.fromkeys(STANDARD), **variables}
+        except CompileError:
+            continue
+
+
+@pytest.mark.parametrize("name", ["policies", "coverage", "celspec"])
+def test_both_agree_on_every_expression_of_the_suites(name: str, shared_dir: Path) -> None:
+    for program, activation in cases(shared_dir, name):
+        assert program.generate(), program.text
+        agree(program, activation)
+
+
+class Lazy(Mapping[str, Any]):
+    """A mapping that is no dict."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values_ = values
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values_[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.sampled_from(["", "a", "b", "a/b", "12", "1Gi", "x" * 30])
+    | st.sampled_from([2**63 - 1, -(2**63), UInt(1), b"a", Duration(5), NONE, Optional(1), Optional({"a": 1})])
+)  # fmt: skip
+KEYS = st.sampled_from(["a", "b", "c"])
+DATA = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(KEYS, inner, max_size=3)
+        | st.dictionaries(KEYS, inner, max_size=3).map(Lazy)
+        | st.lists(st.tuples(st.integers(-1, 1) | st.booleans() | KEYS, inner), max_size=3).map(KeyedMap)
+    ),
+    max_leaves=15,
+)
+ITEM = st.fixed_dictionaries({}, optional=dict.fromkeys("abc", SCALARS | DATA)) | st.fixed_dictionaries(
+    {
+        "a": st.integers(-2, 3) | st.just("a"),
+        "b": st.sampled_from(["a", "x" * 30, 1, True]),
+        "c": st.lists(st.integers(0, 2), max_size=3),
+    }
+)
+SHAPED = DATA | ITEM | st.lists(ITEM | SCALARS, max_size=5) | st.lists(ITEM, max_size=5)
+"""What the expressions below are written for, more often than not."""
+TEXTS = [
+    "object.a.b == params.c",
+    "object.a != params && object.b == null",
+    "object == params || object != params",
+    "object.a == 'a' || object.b == 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' || object.c == 1 || object.c == true",
+    "object.all(x, x.a == 1 && x.b != 'a' && has(x.c))",
+    "object.all(x, !has(x.a) || x.a.startsWith('a') || params.exists(p, p == x))",
+    "object.exists(x, has(x.a) && x.a || x.b)",
+    "object.exists(x, params.exists(y, x.a == y.a && y.b.all(z, z == x)))",
+    "object.exists_one(x, x == params)",
+    "object.map(x, x.a)",
+    "object.map(x, x > 1, x + 1)",
+    "object.filter(x, has(x.a) && x.a == params).size() == params",
+    "object.filter(x, x in params).map(x, [[x], [x.a, x]])",
+    "object.all(i, x, i < 2 || x == params)",
+    "object.transformList(k, v, v != null, k)",
+    "object.transformMap(k, v, v == params)",
+    "object.?a.b.orValue(params) == object.?c.orValue(1)",
+    "object.?a.?b.hasValue() || object[?params].hasValue()",
+    "object.?a.optMap(x, x + 1).orValue(0) > 1",
+    "object.?a[0].optMap(x, params).or(params.?b)",
+    "has(object.a.b) ? object.a.b : has(object.a) ? params : 1 > 0 ? object.c : 2",
+    "object.a[params]",
+    "object[0] == object[params.a] && params[1].b",
+    "'a' in object && object.a in params && params in object && 1 in object",
+    "object in ['a', 'b'] || object in [1, 2] || object in []",
+    "object + params == object - params || object * params > 0",
+    "object.a < params && object.b >= 1 || 2 < object.c",
+    "size(object) > 1 && object.size() == params.size() && size(object.a) < 3",
+    "int(object.a) + size(string(object.b)) == 3",
+    "!object.a && !(object.b || params)",
+    "object.a.contains('a') && object.b.endsWith(params) && object.a.matches('^[a-z]+$') && object.b.find('[0-9]') == '1'",
+    "quantity(object.a).isLessThan(quantity('2Gi')) && quantity(object.b) == quantity(params)",
+    "object.a + '-' + object.b == params || object.a + object.b == 'aa'",
+    "object.sort() == params.distinct() || object.sum() > params.max()",
+    "type(object) == type(params) || string(object) == dyn(params)",
+    "object.a.split('/').map(x, x.lowerAscii()).join('-') == params",
+    "[object, params].exists(x, x == object.a) && {'a': object}.a == object",
+    "(object.a ? params : object).b == 1",
+    "object.a.all(x, object.b.all(y, params.all(z, x == y || y == z || x.a == z.a)))",
+]
+
+
+@pytest.fixture(scope="module")
+def programs() -> list[Program]:
+    return [generated(text) for text in TEXTS]
+
+
+@settings(max_examples=400, deadline=None)
+@given(index=st.integers(0, len(TEXTS) - 1), data=SHAPED, params=SHAPED)
+def test_both_agree_whatever_they_are_given(programs: list[Program], index: int, data: Any, params: Any) -> None:
+    agree(programs[index], {"object": data, "params": params})
+
+
+@settings(max_examples=100, deadline=None)
+@given(index=st.integers(0, len(TEXTS) - 1), data=SHAPED)
+def test_both_agree_where_variables_are_missing_or_lazy(programs: list[Program], index: int, data: Any) -> None:
+    agree(programs[index], {"object": data})
+    agree(programs[index], Lazy({"object": data, "params": [data]}))
+
+
+LONG = [{"a": "x" * (n % 40), "b": n, "c": list(range(n % 7))} for n in range(600)]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_both_agree_over_long_lists_and_at_every_limit(text: str) -> None:
+    program = generated(text)
+    activation = {"object": LONG, "params": [*LONG[300:310], "a"]}
+    cost = outcome(program.interpret, activation, LIMIT)[1]
+    agree(program, activation)
+    for limit in (cost * part // 10 for part in range(1, 12)):
+        assert outcome(program.evaluate, activation, limit)[0] == outcome(program.interpret, activation, limit)[0]
+
+
+class Cluster(HostObject):
+    def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        return {"members": [method, *arguments]}
+
+
+def test_both_call_hosts() -> None:
+    declared = Declarations(variables=frozenset({"object"}), hosts={"cluster": {"group": 1}})
+    program = generated("cluster.group(object.name).members.exists(m, m == object.name)", declared)
+    agree(program, {"object": {"name": "a"}, "cluster": Cluster()})
+    agree(program, {"object": {"name": "a"}, "cluster": {}})
+    agree(program, {"object": {}, "cluster": Cluster()})
+
+
+def test_a_deadline_ends_generated_code() -> None:
+    program = generated("object.all(a, object.all(b, a + b >= 0))")
+    with pytest.raises(EvaluationError) as caught:
+        program.evaluate({"object": list(range(1_000))}, Budget(100_000_000, lambda: True))
+    assert caught.value.kind == "deadline"
+
+
+def test_a_program_gets_generated_code_once_it_is_used_much() -> None:
+    program = compile_expression("object.a == 1", NAMES)
+    for _ in range(GENERATED_AFTER):
+        assert program.evaluate({"object": {"a": 1}}, Budget(10))
+    for _ in range(GENERATED_AFTER):
+        assert program.evaluate({"object": {"a": 1}})
+    assert program.evaluate.__name__ == "evaluate"
+    assert "evaluate" in vars(program)
+
+
+def test_threads_may_all_be_the_one_that_generates() -> None:
+    program = compile_expression("object.items.all(i, object.items.exists(j, i <= j)) && object.name == object.items[0]", NAMES)
+    objects = [{"name": n, "items": [n, n + 1, n + 2]} for n in range(2)] + [{"name": -1, "items": [1]}]
+
+    def judge(turn: int) -> bool:
+        return program.evaluate({"object": objects[turn % 3]}, Budget(10_000)) is (turn % 3 != 2)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(judge, range(4 * GENERATED_AFTER)))
+    assert "evaluate" in vars(program)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " && ".join(["object.a == 1"] * 400),
+        "".join(f"[1].all(x{i}, " for i in range(40)) + "true" + ")" * 40,
+        "object.a == 2 ? 0 : " * 200 + "1",
+        " + ".join(["1"] * 240),
+        " || ".join([f"(object.a == {i} && object.b != {i})" for i in range(300)]),
+        "[" * 60 + "object.a" + "]" * 60,
+    ],
+    ids=["400 terms", "40 nested loops", "200 conditionals", "240 summands", "300 pairs", "60 brackets"],
+)
+def test_what_is_too_deep_or_too_wide_stays_with_closures(text: str) -> None:
+    program = compile_expression(text, NAMES)
+    program.generate()
+    agree(program, {"object": {"a": 1, "b": 2}})
+
+
+def test_an_expression_cannot_write_code() -> None:
+    text = """object['"] = 1\\n  raise SystemExit #'] == "'''\\\\" && object.`a-b` == "\\u0000{0}{x}%s" """
+    agree(generated(text), {"object": {'"] = 1\n  raise SystemExit #': "'''\\", "a-b": "\0{0}{x}%s"}})
+
+
+GOLDEN = {
+    "object.a.b <= params.c": """\
+def evaluate(A, B=None):
+  if B is None: B = BUDGET(1000000)
+  L = B.left
+  try:
+    r1 = A['object']
+    r3 = A['params']
+    c = 6
+    v2 = r1['a']['b']
+    v4 = r3['c']
+    v = (v2 <= v4 if type(v2) is type(v4) is int else ORDER5(v2, v4, '_<=_') <= 0)
+    B.left = n = B.left - c
+    if n < B.look_at: B.look()
+    return v
+  except Exception as error:
+    return RECOVER(A, B, L, error)""",
+}
+"""Expressions, and what is generated for them."""
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_generated_code_reads_as_follows(text: str) -> None:
+    assert source_of(text, NAMES) == GOLDEN[text]

@@ -1,0 +1,174 @@
+"""Calls of functions: the one overload that can answer is called in place, with its arguments looked at first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import webhook.cel.calls as closures
+from webhook.cel import types
+from webhook.cel.declare import CLASSES, Overload, guard_of
+from webhook.cel.generate import operators, runtime
+from webhook.cel.generate.emitter import Emitter, Value
+from webhook.cel.generate.logic import emit_not
+from webhook.cel.generate.ways import is_optional_node, walk_optional
+from webhook.cel.library import regex
+from webhook.cel.library.core import size
+from webhook.cel.library.regex import compile_pattern
+from webhook.cel.syntax import Call, Node
+from webhook.cel.types import Kind, Type
+
+_NEVER_TWICE = frozenset({"check"})
+"""Functions that ask someone: what they do must not be done again, so their expressions have no generated code."""
+
+_IN_PLACE = {"startsWith": "{0}.startswith({1})", "endsWith": "{0}.endswith({1})", "contains": "({1} in {0})"}
+_OPERATORS: dict[str, Callable[[Emitter, Call], Value]] = {
+    "_==_": operators.emit_equals,
+    "_!=_": operators.emit_equals,
+    "@in": operators.emit_membership,
+    "!_": emit_not,
+    **dict.fromkeys(operators.COMPARISONS, operators.emit_comparison),
+    **dict.fromkeys(("_+_", "_-_", "_*_"), operators.emit_arithmetic),
+}
+
+
+def emit_call(emitter: Emitter, node: Call) -> Value:
+    """Write a call of an operator, a function, a method, or a host's method."""
+    name = emitter.checker.names.get(node, node.function)
+    if node in emitter.checker.host_calls:
+        return _emit_host_call(emitter, node)
+    if name in _OPERATORS:
+        return _OPERATORS[name](emitter, node)
+    if name in ("orValue", "hasValue") and node.target is not None and is_optional_node(emitter, node.target):
+        return (_emit_or_value if name == "orValue" else _emit_has_value)(emitter, node, node.target)
+    if name in ("or", "orValue"):
+        return emitter.leave(node)
+    function, fitting = emitter.checker.functions[name], emitter.checker.overloads[node]
+    parts = node.arguments if node.target is None or node in emitter.checker.names else [node.target, *node.arguments]
+    if any(item.metered for item in fitting) or function.metered or name in _NEVER_TWICE:
+        return emitter.leave(node)
+    arguments = [emitter.atom(emitter.value(part)) for part in parts]
+    if name in ("matches", "find") and len(arguments) == 2 and arguments[1].is_constant(str):
+        return _emit_search(emitter, name, arguments)
+    if name == "size":
+        return _emit_size(emitter, arguments[0])
+    if function.operator is not None:
+        return _emit_operator(emitter, node, function.operator, arguments)
+    if len(fitting) == 1:
+        return _emit_one(emitter, node, fitting[0], arguments)
+    return _emit_any(emitter, node, arguments)
+
+
+def require(emitter: Emitter, value: Value, wanted: Type) -> None:
+    """Write a look at an argument's type, unless that is certain."""
+    if value.kind == wanted or wanted.is_dyn or wanted.kind is Kind.PARAMETER:
+        return
+    class_ = CLASSES.get(wanted)
+    if class_ is None:
+        emitter.writer.add(f"if not {emitter.refer(guard_of(wanted), 'GUARD')}({value.text}): raise LEAVE")
+    elif class_ is not type(None):
+        name = class_.__name__ if class_ in (str, int, bool, float, bytes) else emitter.refer(class_, "CLASS")
+        emitter.writer.add(f"if type({value.text}) is not {name}: raise LEAVE")
+
+
+def _emit_one(emitter: Emitter, node: Call, chosen: Overload, arguments: list[Value]) -> Value:
+    for value, guard, wanted in zip(arguments, chosen.guards, chosen.parameters, strict=True):
+        if wanted.parameters:
+            emitter.writer.add(f"if not {emitter.refer(guard, 'GUARD')}({value.text}): raise LEAVE")
+        else:
+            require(emitter, value, wanted)
+    _pay(emitter, node, arguments)
+    texts = [item.text for item in arguments]
+    certain = (
+        chosen.result
+        if chosen.result in CLASSES or (chosen.result.kind is Kind.OPAQUE and not chosen.result.parameters)
+        else None
+    )
+    if chosen.function in _IN_PLACE and chosen.parameters[0] == types.STRING:
+        return Value(_IN_PLACE[chosen.function].format(*texts), certain)
+    return emitter.atom(Value(f"{emitter.refer(chosen.run)}({', '.join(texts)})", certain))
+
+
+def _pay(emitter: Emitter, node: Call, arguments: list[Value]) -> None:
+    formula = emitter.prices.formula(node)
+    if formula is None:
+        return
+    price = operators.price_text(emitter, formula, arguments, certain=True)
+    if price.isdecimal():
+        emitter.due += int(price)
+    else:
+        emitter.pay(price)
+
+
+def _emit_any(emitter: Emitter, node: Call, arguments: list[Value]) -> Value:
+    """Write a call that several overloads may answer: the class of the only argument decides, or their guards do."""
+    function = emitter.checker.functions[emitter.checker.names.get(node, node.function)]
+    if emitter.prices.formula(node) is not None:
+        _pay(emitter, node, arguments)
+    by_class = closures.by_class(function, len(arguments))
+    result = {item.result for item in function.overloads if len(item.parameters) == len(arguments)}
+    certain = next(iter(result)) if len(result) == 1 and next(iter(result)) in CLASSES else None
+    if len(arguments) == 1:
+        table = emitter.refer(by_class, "BY_CLASS")
+        return emitter.atom(Value(f"{table}[type({arguments[0].text})]({arguments[0].text})", certain))
+    pick = emitter.refer(closures.dispatch(function, len(arguments)), "DISPATCH")
+    return emitter.atom(Value(f"{pick}({', '.join(item.text for item in arguments)})", certain))
+
+
+def _emit_operator(emitter: Emitter, node: Call, answer: Callable[..., Any], arguments: list[Value]) -> Value:
+    formula = emitter.prices.formula(node)
+    texts = [item.text for item in arguments]
+    if formula is not None:
+        emitter.pay(f"{emitter.refer(formula.run, 'PRICE')}({', '.join(texts)})")
+        emitter.look()
+    return emitter.atom(Value(f"{emitter.refer(answer)}({', '.join(texts)})"))
+
+
+def _emit_size(emitter: Emitter, value: Value) -> Value:
+    name = value.text
+    if value.kind == types.STRING:
+        return Value(f"len({name})", types.INT)
+    known = f"type({name}) is str or type({name}) is list or type({name}) is dict"
+    return Value(f"(len({name}) if {known} else {emitter.refer(size, 'LENGTH')}({name}))", types.INT)
+
+
+def _emit_search(emitter: Emitter, name: str, arguments: list[Value]) -> Value:
+    text, pattern = arguments
+    require(emitter, text, types.STRING)
+    length = len(pattern.constant[0])
+    emitter.pay(f"(len({text.text}) + 10) // 10 * {(length + 3) // 4}")
+    compiled = emitter.refer(compile_pattern(pattern.constant[0]), "PATTERN")
+    search = emitter.refer(regex.matches if name == "matches" else regex.find, "SEARCH")
+    return emitter.atom(Value(f"{search}({compiled}, {text.text})", types.BOOL if name == "matches" else types.STRING))
+
+
+def _emit_or_value(emitter: Emitter, node: Call, target: Node) -> Value:
+    """Write ``target.orValue(other)`` without making the optional."""
+    writer, nothing = emitter.writer, emitter.refer(runtime.ABSENT, "ABSENT")
+    result = writer.name("v")
+    writer.add(f"{result} = {nothing}")
+    with writer.block("while True:"):
+        held = walk_optional(emitter, target, lambda: writer.add("break"))
+        writer.add(f"{result} = {held.text}")
+        writer.add("break")
+    with writer.block(f"if {result} is {nothing}:"), emitter.apart():
+        writer.add(f"{result} = {emitter.value(node.arguments[0]).text}")
+    return Value(result)
+
+
+def _emit_has_value(emitter: Emitter, _: Call, target: Node) -> Value:
+    writer = emitter.writer
+    result = writer.name("v")
+    writer.add(f"{result} = False")
+    with writer.block("while True:"):
+        walk_optional(emitter, target, lambda: writer.add("break"))
+        writer.add(f"{result} = True")
+        writer.add("break")
+    return Value(result, types.BOOL)
+
+
+def _emit_host_call(emitter: Emitter, node: Call) -> Value:
+    arguments = "".join(f"{emitter.value(argument).text}, " for argument in node.arguments)
+    host = emitter.atom(Value(emitter.root(emitter.checker.host_calls[node])))
+    emitter.writer.add(f"if not isinstance({host.text}, HOST): raise LEAVE")
+    return emitter.atom(Value(f"{host.text}.call({node.function!r}, ({arguments}))"))

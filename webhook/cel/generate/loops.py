@@ -1,0 +1,116 @@
+"""Loops. Where a turn has a price that is known, the loop pays once; where not, it looks at what is left at every turn."""
+
+from __future__ import annotations
+
+from webhook.cel import types
+from webhook.cel.generate import runtime
+from webhook.cel.generate.emitter import LOOK, Emitter, Value
+from webhook.cel.generate.logic import jump
+from webhook.cel.generate.ways import can_walk, emit_optional
+from webhook.cel.syntax import Macro, Node
+
+
+def emit_macro(emitter: Emitter, node: Macro) -> Value:
+    """Write a loop, or ``optMap``."""
+    match node.name:
+        case "all" | "exists":
+            return _emit_quantifier(emitter, node, stop=node.name == "exists")
+        case "map" | "transformList" | "filter" | "exists_one":
+            return _emit_collection(emitter, node)
+        case "optMap" if can_walk(emitter, node):
+            return emit_optional(emitter, node)
+        case _:
+            return emitter.leave(node)
+
+
+def _emit_items(emitter: Emitter, node: Macro) -> tuple[str, list[str]]:
+    """Write what the loop runs over, a list; returns its name, and those of the loop variables."""
+    value, items = emitter.value(node.range).text, emitter.writer.name("l")
+    if len(node.variables) == 2:
+        emitter.writer.add(f"{items} = {emitter.refer(runtime.pairs, 'PAIRS')}({value})")
+    else:
+        emitter.writer.add(f"{items} = {value}")  # a name of its own: it may be cut
+        emitter.writer.add(f"if type({items}) is not list: {items} = {emitter.refer(runtime.keys, 'KEYS')}({items})")
+    return items, [emitter.writer.name("x") for _ in node.variables]
+
+
+def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
+    writer, rates = emitter.writer, emitter.prices.rates(node)
+    items, local = _emit_items(emitter, node)
+    result, rest = writer.name("v"), writer.name("i")
+    before = writer.reserve()
+    writer.add(f"{rest} = iter({items})")
+    writer.add(f"{result} = {stop}")
+    with emitter.turn():
+        with writer.block(f"for {', '.join(local)} in {rest}:"):
+            turn, look = writer.reserve(), writer.reserve()
+            with emitter.scope(node.variables, local):
+                jump(emitter, node.body, lambda: writer.add("break"), when=stop, last=True)
+            writer.add("pass")
+        with writer.block("else:"):
+            writer.add(f"{result} = {not stop}")
+            end = writer.reserve()
+        price, by_turn = rates.each + emitter.due, not emitter.is_fixed()
+    with writer.block(f"if {result}:" if stop else f"if not {result}:"):
+        left = f"{rest}.__length_hint__()"
+        if by_turn:
+            writer.add(f"if {left}: c += {rates.check}")
+        else:
+            over = writer.name("n")
+            writer.add(f"{over} = {left}")
+            writer.add(f"c += (len({items}) - {over}) * {price} + ({rates.check} if {over} else 0)")
+    if by_turn:
+        turn.text, look.text = f"c += {price}", LOOK
+    else:
+        room = emitter.refer(runtime.room, "ROOM")
+        before.text = f"if c + len({items}) * {price} > T: {items}, T = {room}(B, {items}, c, {price}, MARGIN)"
+        end.text = f"c += len({items}) * {price}"
+    emitter.looks = True
+    return Value(result, types.BOOL)
+
+
+def _emit_collection(emitter: Emitter, node: Macro) -> Value:
+    """Write a loop that runs to its end: what a filter keeps is put in a list, or counted."""
+    writer, rates = emitter.writer, emitter.prices.rates(node)
+    items, local = _emit_items(emitter, node)
+    result = writer.name("v")
+    before, look_before = writer.reserve(), writer.reserve()
+    counted = node.name == "exists_one"
+    writer.add(f"{result} = 0" if counted else f"{result} = []")
+    if not counted:
+        writer.add(f"{result}_add = {result}.append")
+    test = node.body if node.name in ("filter", "exists_one") else node.filter
+    refunds = emitter.refunds
+    with emitter.turn():
+        with writer.block(f"for {', '.join(local)} in {items}:"), emitter.scope(node.variables, local):
+            turn, look = writer.reserve(), writer.reserve()
+            _emit_turn(emitter, node, test, f"{result} += 1" if counted else f"{result}_add({{}})")
+        each = rates.each + emitter.due
+        if not emitter.is_fixed():
+            look.text = LOOK
+    if refunds < emitter.refunds:  # in advance it would be too much
+        turn.text, look.text = f"c += {each}", LOOK
+    elif each:
+        before.text, look_before.text = f"c += len({items}) * {each}", LOOK
+    if node.name in ("filter", "exists_one"):
+        writer.add(f"c += {result if counted else f'len({result})'} * {rates.kept}")
+    emitter.look()
+    return Value(f"({result} == 1)", types.BOOL) if counted else Value(result)
+
+
+def _emit_turn(emitter: Emitter, node: Macro, test: Node | None, take: str) -> None:
+    """Write a turn; what is kept is paid afterwards, if nothing is done with it."""
+    if test is not None:
+        jump(emitter, test, lambda: emitter.writer.add("continue"), when=False)
+    if test is node.body:
+        emitter.writer.add(take.format(_first_variable(emitter, node)))
+    elif test is None:
+        emitter.writer.add(take.format(emitter.value(node.body).text))
+    else:
+        with emitter.apart():
+            emitter.due += emitter.prices.rates(node).kept
+            emitter.writer.add(take.format(emitter.value(node.body).text))
+
+
+def _first_variable(emitter: Emitter, node: Macro) -> str:
+    return emitter.local(node.variables[0])
