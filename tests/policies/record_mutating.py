@@ -265,6 +265,14 @@ PATCHED: dict[str, str] = {
     ),
     "a test without a value for what is not there": tested("path: '/spec/suspend'"),
     "a test for null fails where nothing is": tested("path: '/spec/suspend', value: null"),
+    "a test of a null that was added, for an empty map, passes": (
+        f"[JSONPatch{{op: 'add', path: '/spec/suspend', value: null}},"
+        f" JSONPatch{{op: 'test', path: '/spec/suspend', value: {{}}}}, {ADD_SUSPEND}]"
+    ),
+    "a test of a null that was added, for an empty list, fails": (
+        f"[JSONPatch{{op: 'add', path: '/spec/suspend', value: null}},"
+        f" JSONPatch{{op: 'test', path: '/spec/suspend', value: []}}, {ADD_SUSPEND}]"
+    ),
     "a test of another number fails": tested("path: '/spec/parallelism', value: 5"),
     "a test of another type fails": tested("path: '/spec/parallelism', value: '4'"),
     "a test of another mapping fails": tested("path: '/metadata/labels', value: {'team': 'b'}"),
@@ -582,6 +590,8 @@ def kinds() -> list[Object]:
         scene("something where null was", spec("none: Object.spec.none{cpu: 1}"), obj=GANG),
         scene("a fraction for a kind without a schema", spec("size: 1.5"), obj=GANG),
         scene("a new field of a kind without a schema", "Object{status: Object.status{phase: 'New'}}", obj=GANG),
+        scene("an empty list for a kind without a schema", spec("fresh: []"), obj=GANG),
+        scene("an empty list where one was", spec("members: []"), obj=GANG),
         scene("null for a kind without a schema", spec("size: null"), obj=GANG),
         scene(
             "a patch of a kind without a schema",

@@ -175,3 +175,8 @@ def test_defaults_are_filled_in_between_mutations() -> None:
 
     answer = mutate([policy("a", label("a"), label("b", "string(object.spec.filled)"))], situation(), complete=complete)
     assert labels(answer) == {"a": "yes", "b": "4"}
+
+
+def test_a_test_of_everything_without_a_value_is_refused_where_the_api_servers_library_would_panic() -> None:
+    answer = mutate([policy("a", "[JSONPatch{op: 'test', path: ''}]")], situation())
+    assert "JSON Patch: test operation of everything needs a value" in answer.message

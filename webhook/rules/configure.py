@@ -38,7 +38,7 @@ def configure(obj: Object, value: Any, natives: frozenset[int]) -> Object:
             "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: " + ", ".join(found)
         )
     try:
-        merged: Object = merge(shape, obj, given)
+        merged: Object = merge(shape, obj, _written(given))
     except RuleProblem as problem:
         raise RuleProblem(f"error applying patch: failed to merge patch: {problem}") from problem
     fractions = list(_fractions(shape, given, "")) if isinstance(shape, Struct) else ()
@@ -46,6 +46,15 @@ def configure(obj: Object, value: Any, natives: frozenset[int]) -> Object:
         where = f"{kind.api_version}, Kind={kind.kind}: cannot convert float64 to a whole number: {', '.join(fractions)}"
         raise RuleProblem(f"unable to convert unstructured object to {where}")
     return merged
+
+
+def _written(value: Any) -> Any:
+    """Return the value as Go writes it: an empty list of an expression is a nil slice, and so null."""
+    if isinstance(value, dict):
+        return {key: _written(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_written(item) for item in value] or None
+    return value
 
 
 def _fractions(shape: Shape, value: Any, path: str) -> Iterator[str]:

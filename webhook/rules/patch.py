@@ -93,6 +93,8 @@ def _remove(document: Any, operation: PatchOperation) -> None:
 def _replace(document: Any, operation: PatchOperation) -> Any:
     path, value = operation.path, _given(operation)
     if path == "":
+        if isinstance(value, _Null):
+            return {}  # the library reads null as a mapping without entries
         if not isinstance(value, dict | list):
             raise RuleProblem("replace operation value must be object or array: %!w(<nil>)")
         return value
@@ -131,6 +133,8 @@ def _copy(document: Any, operation: PatchOperation) -> None:
 def _test(document: Any, operation: PatchOperation) -> None:
     path, wanted = operation.path, operation.value
     found = document
+    if not path and wanted is MISSING:
+        raise RuleProblem("test operation of everything needs a value")  # the library would panic
     if path:
         place, key = _find(document, path, f"test operation does not apply: is missing path: {path}")
         found = _told(f"error in test for path: '{path}'", _get, place, key)
@@ -208,10 +212,16 @@ def _told(what: str, act: Any, *arguments: Any) -> Any:
 
 
 def _equal(found: Any, wanted: Any) -> bool:
-    """Compare as JSON text: ``1``, ``1.5`` and ``true`` are three values, though Python calls some of them equal."""
-    if isinstance(found, dict | _Null) and isinstance(wanted, dict | _Null):
-        left, right = ({} if isinstance(one, _Null) else one for one in (found, wanted))
-        return left.keys() == right.keys() and all(_equal(value, right[key]) for key, value in left.items())
+    """Compare as JSON text: ``1``, ``1.5`` and ``true`` are three values, though Python calls some of them equal.
+
+    A null that was given equals what is empty: the library reads it as a mapping or, where a list is before it, as a list.
+    """
+    if isinstance(found, _Null):
+        return isinstance(wanted, _Null) or wanted == {}
+    if isinstance(wanted, _Null):
+        return found in ({}, [])
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return found.keys() == wanted.keys() and all(_equal(value, wanted[key]) for key, value in found.items())
     if isinstance(found, list) and isinstance(wanted, list):
         return len(found) == len(wanted) and all(map(_equal, found, wanted))
     return type(found) is type(wanted) and bool(found == wanted)
