@@ -34,7 +34,7 @@ TYPES = {
     "timestamp": types.TIMESTAMP,
     "duration": types.DURATION,
     "list": types.list_of(types.DYN),
-    "map": types.map_of(types.DYN, types.DYN),
+    "map": types.map_of(types.STRING, types.DYN),
 }
 
 

@@ -119,16 +119,19 @@ func activationOf(r *request) (map[string]any, error) {
 	return out, nil
 }
 
-func evaluate(r *request) (out reply) {
+// evaluate says in stage how far it got, for whoever catches its panic.
+func evaluate(r *request, stage *string) (out reply) {
 	out.ID = r.ID
 	env, err := environmentOf(r)
 	if err != nil {
 		return out.failed("env", err)
 	}
+	*stage = "vars"
 	vars, err := activationOf(r)
 	if err != nil {
 		return out.failed("vars", err)
 	}
+	*stage = "compile"
 	compile := env.Compile
 	if r.NoCheck {
 		compile = env.Parse
@@ -138,10 +141,12 @@ func evaluate(r *request) (out reply) {
 		return out.failed("compile", err)
 	}
 	out.OutType = ast.OutputType().String()
+	*stage = "program"
 	program, err := env.Program(ast, cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 	if err != nil {
 		return out.failed("program", err)
 	}
+	*stage = "eval"
 	value, details, err := program.Eval(vars)
 	if details != nil {
 		out.Cost = details.ActualCost()

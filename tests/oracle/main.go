@@ -35,7 +35,7 @@ type reply struct {
 	Result  any             `json:"result"`
 	OutType string          `json:"out_type,omitempty"` // static type
 	Cost    *uint64         `json:"cost,omitempty"`
-	Stage   string          `json:"stage,omitempty"` // request, env, vars, compile, program, eval or panic
+	Stage   string          `json:"stage,omitempty"` // request, env, vars, compile, program or eval
 	Error   string          `json:"error,omitempty"`
 	Bench   *timings        `json:"bench,omitempty"`
 }
@@ -51,12 +51,13 @@ func answer(line []byte) (out reply) {
 	if err := json.Unmarshal(line, &req); err != nil {
 		return out.failed("request", err)
 	}
+	stage := "env"
 	defer func() {
 		if p := recover(); p != nil {
-			out = reply{ID: req.ID}.failed("panic", fmt.Errorf("%v", p))
+			out = reply{ID: req.ID}.failed(stage, fmt.Errorf("panic: %v", p))
 		}
 	}()
-	return evaluate(&req)
+	return evaluate(&req, &stage)
 }
 
 func serve(in *bufio.Reader, out *bufio.Writer) error {

@@ -198,6 +198,8 @@ func showOpaque(value ref.Val) any {
 		text = v.Prefix.String()
 	case apiservercel.Semver:
 		text = v.Version.String()
+	case apiservercel.Format:
+		text = v.Name
 	case apiservercel.URL:
 		text = v.URL.String()
 	default:

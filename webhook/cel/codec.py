@@ -92,7 +92,8 @@ def _encode_special(value: Any) -> Any:
         case Optional():
             return {"$optional": [encode_tagged(value.value)] if value.present else []}
         case JsonPatch():
-            return {"$jsonpatch": {field: encode_tagged(item) for field, item in value.fields.items()}}
+            fields = {"op": "", "path": "", **value.fields}
+            return {"$jsonpatch": {field: encode_tagged(item) for field, item in fields.items() if item or field != "from"}}
         case TypedObject():
             return {"$object": value.name, "fields": {field: _encode_field(item) for field, item in value.fields.items()}}
         case AccessValue():

@@ -73,6 +73,8 @@ def contains(container: Any, value: Any, budget: Budget) -> bool:
     """Answer ``value in container`` for lists and for the keys of maps."""
     if type(container) is list:
         budget.spend(beyond(len(container)))
+        if type(value) is str:  # to Python, too, text equals nothing but text
+            return value in container
         return position_of(container, value, budget) >= 0
     if type(container) is dict:
         return type(_hashable(value)) is str and value in container

@@ -243,7 +243,9 @@ class Planner:
         """Evaluate a call of constants once; a failure is left to evaluation, unless the API server would have folded it too."""
         try:
             return self._constant(closure([{}, budget]), shared=shared)
-        except Overrun:
+        except Overrun as error:
+            if shared and error.kind == "internal":
+                raise CompileError(error.message, *node.place) from error
             return closure
         except EvaluationError as error:
             if shared:

@@ -26,6 +26,7 @@ _DIGITS = 18
 _LARGEST_EXPONENT = 2_000
 """Go would compute 10**exponent for any exponent; a number of more digits than this is an error here."""
 _BILLION = 10**9
+_SHORT = 32
 _WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
@@ -55,9 +56,18 @@ class Quantity(Opaque):
         return self.text or _canonical(self)
 
 
-@lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> Quantity:
-    """Read a quantity; raises EvaluationError. Cached: the containers of a job ask for the same few over and over."""
+    """Read a quantity; raises EvaluationError."""
+    return _parse_short(text) if len(text) <= _SHORT else _parse(text)
+
+
+@lru_cache(maxsize=1024)
+def _parse_short(text: str) -> Quantity:
+    """Read a text of a length that may be kept: the containers of a job ask for the same few over and over."""
+    return _parse(text)
+
+
+def _parse(text: str) -> Quantity:
     match = _PARTS.fullmatch(text)
     if match is None or not text:
         raise EvaluationError(_WRONG, "parse")

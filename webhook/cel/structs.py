@@ -86,11 +86,6 @@ def field_type(node: StructLiteral, position: int, of: Type) -> Type:
     return of.fields[field]
 
 
-def is_patch(type_: Type) -> bool:
-    """Tell whether values of a type are written ``JSONPatch{…}``."""
-    return type_ == _JSON_PATCH
-
-
 def is_typed(type_: Type) -> bool:
     """Tell whether values of a type are written ``Object{…}`` or ``JSONPatch{…}``."""
     return type_.kind is Kind.STRUCT and (type_.name == "JSONPatch" or type_.name.partition(".")[0] == "Object")
@@ -100,11 +95,7 @@ def read_field(value: TypedObject, field: str) -> Any:
     """Return a field of a typed object as cel-go gives it back: unset is null or empty, and what it holds is plain."""
     if not isinstance(value, JsonPatch):
         return plain(value.fields.get(field))
-    if field in ("op", "path", "from"):
-        return value.fields.get(field, "")
-    if field != "value":
-        raise EvaluationError(f"unsupported indexer: {field}")
-    return value.fields.get(field)
+    return value.fields.get(field, None if field == "value" else "")
 
 
 def plain(value: Any) -> Any:

@@ -22,6 +22,7 @@ def validate(node: Node, checker: Checker) -> None:
     for part, exempt in _walk(node):
         if isinstance(part, Call):
             _validate_call(part)
+            _validate_search(part)
             _validate_format(checker, part)
         elif isinstance(part, ListLiteral) and not exempt:
             _validate_homogeneous(checker, part.items, part.optional)
@@ -46,6 +47,18 @@ def _validate_call(call: Call) -> None:
     argument = call.arguments[0]
     if isinstance(argument, Constant) and type(argument.value) is str and not _is_readable(call.function, argument.value):
         raise CompileError(f"invalid {call.function} argument", *argument.place)
+
+
+def _validate_search(call: Call) -> None:
+    """Compile a constant pattern, as the API server does when it builds a program (cel/library/regex.go)."""
+    if call.function not in ("find", "findAll") or call.target is None or not call.arguments:
+        return
+    pattern = call.arguments[0]
+    if isinstance(pattern, Constant) and type(pattern.value) is str:
+        try:
+            compile_pattern(pattern.value)
+        except EvaluationError as error:
+            raise CompileError(error.message, *call.place) from error
 
 
 def _validate_format(checker: Checker, call: Call) -> None:
@@ -119,7 +132,9 @@ def _validate_homogeneous(checker: Checker, items: Iterable[Node], optional: Ite
     for item, may_miss in zip(items, optional, strict=True):
         found = checker.type_of(item)
         if may_miss:
-            found = types.unwrap_optional(found)[0]
+            found, was_optional = types.unwrap_optional(found)
+            if not was_optional:  # cel-go's validator panics
+                raise CompileError(f"expected type 'optional_type' but found '{found}'", *item.place)
         if wanted is not None and wanted != found:
             raise mismatch(item, wanted, found)
         wanted = wanted or found

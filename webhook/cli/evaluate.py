@@ -15,6 +15,7 @@ from webhook.cel import (
     CompileError,
     Declarations,
     EvaluationError,
+    Program,
     access_variables,
     compile_expression,
     decode_tagged,
@@ -41,7 +42,7 @@ _TYPES: Mapping[str, types.Type] = MappingProxyType(
         "timestamp": types.TIMESTAMP,
         "duration": types.DURATION,
         "list": types.list_of(types.DYN),
-        "map": types.map_of(types.DYN, types.DYN),
+        "map": types.map_of(types.STRING, types.DYN),
         "dyn": types.DYN,
     }
 )
@@ -97,12 +98,17 @@ class _RefusedError(Exception):
         self.stage = stage
 
 
+def prepare(request: Object) -> tuple[Program, Mapping[str, Any]]:
+    """Return the program of a request and what it is evaluated with; raises CompileError for what cannot be compiled."""
+    values = _values(request.get("vars") or {})
+    program = compile_expression(request["expr"], _declared(request, values))
+    return program, {**dict.fromkeys(STANDARD_VARIABLES), **values, **_access(request)}
+
+
 def _result(request: Object) -> Any:
     _check_form(request)
-    values = _values(request.get("vars") or {})
     try:
-        program = compile_expression(request["expr"], _declared(request, values))
-        activation = {**dict.fromkeys(STANDARD_VARIABLES), **values, **_access(request)}
+        program, activation = prepare(request)
         return encode_tagged(program.evaluate(activation, Budget(EvaluationSettings().steps_per_expression)))
     except CompileError as error:
         raise _RefusedError("compile", error) from error

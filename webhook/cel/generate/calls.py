@@ -12,10 +12,11 @@ from webhook.cel.generate import operators, runtime
 from webhook.cel.generate.emitter import Emitter, Value
 from webhook.cel.generate.logic import emit_not
 from webhook.cel.generate.ways import is_optional_node, walk_optional
+from webhook.cel.generate.writer import NotGenerated
 from webhook.cel.library import regex
 from webhook.cel.library.core import size
 from webhook.cel.library.regex import compile_pattern
-from webhook.cel.syntax import Call, Node
+from webhook.cel.syntax import Call, Constant, Node
 from webhook.cel.types import Kind, Type
 
 _NEVER_TWICE = frozenset({"check"})
@@ -45,11 +46,13 @@ def emit_call(emitter: Emitter, node: Call) -> Value:
         return emitter.leave(node)
     function, fitting = emitter.checker.functions[name], emitter.checker.overloads[node]
     parts = node.arguments if node.target is None or node in emitter.checker.names else [node.target, *node.arguments]
-    if any(item.metered for item in fitting) or function.metered or name in _NEVER_TWICE:
+    if name in ("matches", "find") and isinstance(parts[-1], Constant) and type(parts[-1].value) is str:
+        return _emit_search(emitter, name, emitter.value(parts[0]), parts[-1].value)
+    if name in _NEVER_TWICE:
+        raise NotGenerated
+    if any(item.metered for item in fitting) or function.metered:
         return emitter.leave(node)
     arguments = [emitter.atom(emitter.value(part)) for part in parts]
-    if name in ("matches", "find") and len(arguments) == 2 and arguments[1].is_constant(str):
-        return _emit_search(emitter, name, arguments)
     if name == "size":
         return _emit_size(emitter, arguments[0])
     if function.operator is not None:
@@ -96,8 +99,10 @@ def _pay(emitter: Emitter, node: Call, arguments: list[Value]) -> None:
     price = operators.price_text(emitter, formula, arguments, certain=True)
     if price.isdecimal():
         emitter.due += int(price)
-    else:
-        emitter.pay(price)
+        return
+    emitter.pay(price)
+    if node.function not in _IN_PLACE:
+        emitter.look()
 
 
 def _emit_any(emitter: Emitter, node: Call, arguments: list[Value]) -> Value:
@@ -132,12 +137,12 @@ def _emit_size(emitter: Emitter, value: Value) -> Value:
     return Value(f"(len({name}) if {known} else {emitter.refer(size, 'LENGTH')}({name}))", types.INT)
 
 
-def _emit_search(emitter: Emitter, name: str, arguments: list[Value]) -> Value:
-    text, pattern = arguments
+def _emit_search(emitter: Emitter, name: str, text: Value, pattern: str) -> Value:
+    text = emitter.atom(text)
     require(emitter, text, types.STRING)
-    length = len(pattern.constant[0])
-    emitter.pay(f"(len({text.text}) + 10) // 10 * {(length + 3) // 4}")
-    compiled = emitter.refer(compile_pattern(pattern.constant[0]), "PATTERN")
+    emitter.pay(f"(len({text.text}) + 10) // 10 * {(len(pattern) + 3) // 4}")
+    emitter.look()
+    compiled = emitter.refer(compile_pattern(pattern), "PATTERN")
     search = emitter.refer(regex.matches if name == "matches" else regex.find, "SEARCH")
     return emitter.atom(Value(f"{search}({compiled}, {text.text})", types.BOOL if name == "matches" else types.STRING))
 

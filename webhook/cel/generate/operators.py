@@ -152,7 +152,8 @@ def price_text(emitter: Emitter, formula: Formula, arguments: list[Value], *, ce
         return str(formula.run(*(item[0] for item in known)))
     texts = [item.text for item in arguments]
     if formula.source and certain:
-        return _with_lengths(formula.source.format(*texts), arguments)
+        source = _with_lengths(formula.source.format(*texts), arguments)
+        return source if "len(" in source else str(formula.run(*(item[0] if item else "" for item in known)))
     return f"{emitter.refer(formula.run, 'PRICE')}({', '.join(texts)})"
 
 

@@ -12,7 +12,7 @@ MOST_LINES = 2_000
 
 
 class NotGenerated(Exception):  # noqa: N818 - no error: the closures do the work
-    """An expression that is too long for generated code."""
+    """An expression that is too long for generated code, or must not be started twice."""
 
 
 @dataclass(slots=True)

@@ -22,6 +22,8 @@ from webhook.cel.times import (
 from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt
 
 _INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_SAFE_DIGITS = 19
+"""So many decimal digits and less fit an int64."""
 _UINT = re.compile(r"[0-9]+", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _HEX_DOUBLE = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", re.ASCII)
@@ -38,6 +40,8 @@ def _identity(value: Any) -> Any:
 
 def text_to_int(text: str) -> int:
     """Read a decimal int."""
+    if len(text) < _SAFE_DIGITS and text.isascii() and text.isdigit():
+        return int(text)
     if len(text) > 400 or not _INT.fullmatch(text) or not INT_MIN <= int(text) <= INT_MAX:
         raise _failed("int")
     return int(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from webhook.cel.budget import Budget
@@ -32,19 +31,24 @@ def _flatten(budget: Budget, items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise EvaluationError("level must be non-negative", "other")
     made: list[Any] = []
-    for item in _leaves(items, depth):
-        made.append(item)
-        if not len(made) % _BATCH:
-            budget.spend(_BATCH // 10)  # the API server counts the elements of the outer list only
+    paid = 0
+
+    def spread(inner: list[Any], depth: int) -> None:
+        nonlocal paid
+        for item in inner:
+            if depth == 0 or type(item) is not list:
+                made.append(item)
+                continue
+            if depth == 1:
+                made.extend(item)
+            else:
+                spread(item, depth - 1)
+            if len(made) - paid >= _BATCH:  # the API server counts the elements of the outer list only
+                budget.spend((len(made) - paid) // 10)
+                paid = len(made)
+
+    spread(items, depth)
     return made
-
-
-def _leaves(items: list[Any], depth: int) -> Iterator[Any]:
-    for item in items:
-        if depth > 0 and type(item) is list:
-            yield from _leaves(item, depth - 1)
-        else:
-            yield item
 
 
 def _sort(items: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError, no_overload
+from webhook.cel.structs import TypedObject
 from webhook.cel.values import NONE, Duration, Optional, Timestamp
 
 
@@ -15,8 +16,8 @@ def _is_zero(value: Any) -> bool:
         return value.nanoseconds == 0
     if isinstance(value, Timestamp):
         return value.nanoseconds == _ZERO_TIME
-    if isinstance(value, Optional):
-        return not value.present or _is_zero(value.value)
+    if isinstance(value, TypedObject):
+        return not value.fields
     if value is None or type(value) in (bool, int, float, str, bytes, list, dict) or isinstance(value, int | Mapping):
         return not value
     return False

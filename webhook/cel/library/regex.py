@@ -12,6 +12,7 @@ from typing import Any
 import re2
 
 from webhook.cel.budget import Budget
+from webhook.cel.costs import beyond
 from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError
 from webhook.cel.text import to_utf8
@@ -24,9 +25,9 @@ _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 """``\\C``, which matches half a character: C++ knows it, Go refuses it."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern; raises EvaluationError. The cache is by text and never wrong, patterns may come from an object too."""
+    """Compile a pattern; raises EvaluationError. The cache is for patterns that an object brings."""
     options = re2.Options()
     options.log_errors = False
     if _ANY_BYTE.search(pattern):
@@ -50,19 +51,26 @@ def find(compiled: Any, text: str) -> str:
     return encoded[begin:end].decode() if begin >= 0 else ""
 
 
-def _matches(text: str, pattern: str) -> bool:
-    return matches(compile_pattern(pattern), text)
+def _compile(budget: Budget, pattern: str) -> Any:
+    """Compile a pattern that is no constant; what a short one may stand for, such as ``a{1000}``, is paid for."""
+    compiled = compile_pattern(pattern)
+    budget.spend(beyond(compiled.ProgramSize()))
+    return compiled
 
 
-def _find(text: str, pattern: str) -> str:
-    return find(compile_pattern(pattern), text)
+def _matches(budget: Budget, text: str, pattern: str) -> bool:
+    return matches(_compile(budget, pattern), text)
+
+
+def _find(budget: Budget, text: str, pattern: str) -> str:
+    return find(_compile(budget, pattern), text)
 
 
 def _find_all(budget: Budget, text: str, pattern: str, limit: int = -1) -> list[str]:
     """Find all matches that do not overlap; an empty one right behind another does not count (Go's FindAllString)."""
     encoded = to_utf8(text)
     found: list[str] = []
-    compiled, position, last = compile_pattern(pattern), 0, -1
+    compiled, position, last = _compile(budget, pattern), 0, -1
     while position <= len(encoded) and (limit < 0 or len(found) < limit):
         budget.spend(
             (len(found) > _FREE_MATCHES) + (len(encoded) - position) // _SCANNED_PER_UNIT
@@ -85,9 +93,9 @@ def _next_character(encoded: bytes, position: int) -> int:
 
 
 OVERLOADS = (
-    overload("matches(string, string) -> bool", _matches),
-    overload("(string).matches(string) -> bool", _matches),
-    overload("(string).find(string) -> string", _find),
+    overload("matches(string, string) -> bool", _matches, metered=True),
+    overload("(string).matches(string) -> bool", _matches, metered=True),
+    overload("(string).find(string) -> string", _find, metered=True),
     overload("(string).findAll(string) -> list(string)", _find_all, metered=True),
     overload("(string).findAll(string, int) -> list(string)", _find_all, metered=True),
 )

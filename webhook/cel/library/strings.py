@@ -10,6 +10,7 @@ from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError
 from webhook.cel.show import show
 
+_BATCH = 1_000
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _SPACE = (
@@ -98,11 +99,14 @@ def _trim(text: str) -> str:
 
 def _join(budget: Budget, items: list[Any], separator: str = "") -> str:
     """Join; the result is paid for first, as a list may hold one long text a thousand times."""
-    budget.spend(beyond(len(items)))
-    for item in items:
-        if type(item) is not str:
-            raise EvaluationError(f"join: invalid input: {show(item)}", "no_overload")
-    budget.spend(walk(2 * (sum(map(len, items)) + len(separator) * max(len(items) - 1, 0))))
+    length, paid = len(separator) * max(len(items) - 1, 0), 0
+    for start in range(0, len(items), _BATCH):
+        for item in items[start : start + _BATCH]:
+            if type(item) is not str:
+                raise EvaluationError(f"join: invalid input: {show(item)}", "no_overload")
+            length += len(item)
+        budget.spend(walk(2 * length) - paid + (start > 0))
+        paid = walk(2 * length)
     return separator.join(items)
 
 
