@@ -19,22 +19,26 @@ from tests.controlplane.cluster import ControlPlane
 Take = Callable[[dict[str, Any], float], None]
 """Called with an event, and with the monotonic time at which it came; from a thread of the watch."""
 END_SECONDS = 10.0
+LIFE_SECONDS = 86_400
+"""The API server ends a watch after 30 to 60 minutes unless it is asked for more."""
 
 
 @contextlib.contextmanager
 def watching(cluster: ControlPlane, resource: str, namespace: str, take: Take) -> Iterator[None]:
     """Tell ``take`` of everything that is and that changes, until the block ends; what ``take`` raises is raised there."""
     connection = _open(cluster)
-    connection.request("GET", f"{path_of(resource, namespace)}?watch=true")
+    connection.request("GET", f"{path_of(resource, namespace)}?watch=true&timeoutSeconds={LIFE_SECONDS}")
     response = connection.getresponse()
     if response.status != 200:
         raise AssertionError(f"watch of {resource}: {response.status} {response.read()[:300]!r}")
     failures: list[Exception] = []
-    reader = threading.Thread(target=_read, args=(response, take, failures), name=f"watch {resource}", daemon=True)
+    ending = threading.Event()
+    reader = threading.Thread(target=_read, args=(response, take, failures, ending), name=f"watch {resource}", daemon=True)
     reader.start()
     try:
         yield
     finally:
+        ending.set()
         with contextlib.suppress(OSError):
             connection.sock.shutdown(socket.SHUT_RDWR)  # wakes the thread out of its reading
         reader.join(END_SECONDS)
@@ -52,17 +56,13 @@ def _open(cluster: ControlPlane) -> http.client.HTTPSConnection:
     return connection
 
 
-def _read(response: http.client.HTTPResponse, take: Take, failures: list[Exception]) -> None:
-    while True:
-        try:
-            line = response.readline()
-        except (OSError, ValueError, http.client.HTTPException):
-            return  # the other thread has ended it
-        if not line:
-            return
-        now = time.monotonic()
-        try:
-            take(json.loads(line), now)
-        except Exception as error:  # noqa: BLE001 - it is told where the watch was opened
-            failures.append(error)
-            return
+def _read(response: http.client.HTTPResponse, take: Take, failures: list[Exception], ending: threading.Event) -> None:
+    ended: Exception
+    try:
+        while line := response.readline():
+            take(json.loads(line), time.monotonic())
+        ended = AssertionError("the API server ended the watch")
+    except Exception as error:  # noqa: BLE001 - it is told where the watch was opened
+        ended = error
+    if not ending.is_set():
+        failures.append(ended)

@@ -35,6 +35,10 @@ class Process:
             )
 
     @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
     def alive(self) -> bool:
         return self._popen.poll() is None
 
