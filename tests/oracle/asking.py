@@ -121,8 +121,11 @@ def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
 
 
 def _is_same_order(ours: int, theirs: int) -> bool:
-    """Tell whether two costs are close enough for the same limits: a tenth of a limit stops nothing, a limit everything."""
-    return theirs <= 10 * ours + 10 and ours <= 10 * theirs + 10
+    """Tell whether two costs are close enough for the same limits: a tenth of a limit stops nothing, a limit everything.
+
+    A hundred units more or less are nothing beside the smallest limit, which is a million.
+    """
+    return theirs <= 10 * ours + 100 and ours <= 10 * theirs + 100
 
 
 def _stage(answered: Mapping[str, Any]) -> str:
