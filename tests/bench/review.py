@@ -18,6 +18,7 @@ import yaml
 from tests import builders
 from tests.bench.cpu import in_turns
 from tests.bench.figures import Comparison, Fact, Section
+from webhook.admission import apply_defaults
 from webhook.cli.reviewer import LiveReviewer
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object
@@ -31,10 +32,10 @@ SETS_IN_MEMORY = 20
 ROUNDS = 5
 CALLS = ((Phase.MUTATE, FailurePolicy.IGNORE), (Phase.VALIDATE, FailurePolicy.FAIL), (Phase.VALIDATE, FailurePolicy.IGNORE))
 METHOD = """\
-A labelled Job as the API server sends it, through the whole reviewer (decode, attach or judge, encode; no HTTP, no TLS) with all
-shipped policies and a snapshot of two namespaces. The anchor is `json.loads` and `json.dumps` of the same body: what a webhook
-that decides nothing would pay with the standard library. *all calls* is what one Job costs in sum: the mutating call and the
-validating call of each failurePolicy. Loading is compared with `yaml.safe_load_all` of the same files."""
+A labelled Job as the API server sends it, with its defaults, through the whole reviewer (decode, attach or judge, encode; no
+HTTP, no TLS) with all shipped policies and a snapshot of two namespaces. The anchor is `json.loads` and `json.dumps` of the same
+body: what a webhook that decides nothing would pay with the standard library. *all calls* is what one Job costs in sum: the
+mutating call and the validating call of each failurePolicy. Loading is compared with `yaml.safe_load_all` of the same files."""
 
 
 def measure() -> Section:
@@ -55,14 +56,14 @@ def measure() -> Section:
 
 
 def labelled(containers: int) -> Object:
-    """Return a labelled Job with so many containers, each with some environment and resources."""
+    """Return a labelled Job with so many containers, each with some environment and resources, and the API server's defaults."""
     found = builders.job("train").gang().build()
     (first,) = found["spec"]["template"]["spec"]["containers"]
     environment = [{"name": f"NAME_{index}", "value": f"value {index}"} for index in range(6)]
     found["spec"]["template"]["spec"]["containers"] = [
         copy.deepcopy(first) | {"name": f"c{index}", "env": environment} for index in range(containers)
     ]
-    return found
+    return apply_defaults(found)
 
 
 def _reviewer() -> LiveReviewer:

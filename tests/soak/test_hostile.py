@@ -75,5 +75,5 @@ def test_hostile_bodies(scene: Scene, control_plane, tmp_path):
 
 def _named(status: int, answer: bytes) -> str:
     if status != 200:
-        return str(status)
+        return f"HTTP {status}"
     return "allowed" if json.loads(answer)["response"]["allowed"] else "denied"
