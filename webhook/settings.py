@@ -110,6 +110,10 @@ class ControllerSettings:
     """Longest pause after failed reconciliations."""
     collect_seconds: float = 10.0
     """How often PodGroups without a workload are looked for."""
+    settle_seconds: float = 0.2
+    """How long changes of pods and group objects gather before their workload is looked at: a group of a thousand pods
+    starts with some four thousand changes, and nobody waits for what is done about any of them. A new or edited workload
+    is looked at at once: its pods wait for their group."""
     orphan_grace_seconds: float = 30.0
     """How long a PodGroup of ours may stand without owner and without pods before it is deleted."""
     silent_wait_seconds: float = 5.0

@@ -37,19 +37,30 @@ def apply_defaults(obj: Object) -> Object:
     return found
 
 
-def fill_defaults(before: Object, after: Object) -> Object:
-    """Return a changed object as the API server would hold it after the change.
+class DefaultsFiller:
+    """Fills defaults between the mutations of one request; fits ``rules.Complete``.
 
-    An object that did not come in that form (from ``check --raw``, or from an API server that knows other fields) keeps
-    what we do not know; one that lacks defaults stays without.
+    Whether an object came as the API server holds it is found out once: what this filler completed is complete.
     """
-    if type_of(after) is None:
-        return after
-    held = apply_defaults(before)
-    if held == before:
-        return apply_defaults(after)
-    found: Object = _filled(after, apply_defaults(after)) if _filled(before, held) == before else after
-    return found
+
+    def __init__(self) -> None:
+        self._complete: Object | None = None
+
+    def __call__(self, before: Object, after: Object) -> Object:
+        """Return a changed object as the API server would hold it after the change.
+
+        An object that did not come in that form (from ``check --raw``, or from an API server that knows other fields)
+        keeps what we do not know; one that lacks defaults stays without.
+        """
+        if type_of(after) is None:
+            return after
+        if before is not self._complete:
+            held = apply_defaults(before)
+            if held != before:
+                found: Object = _filled(after, apply_defaults(after)) if _filled(before, held) == before else after
+                return found
+        self._complete = apply_defaults(after)
+        return self._complete
 
 
 def _filled(value: Any, complete: Any) -> Any:

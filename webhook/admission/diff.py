@@ -22,6 +22,8 @@ def pointer(*steps: str | int) -> str:
 
 
 def _compare(path: str, before: object, after: object) -> Iterator[Object]:
+    if before is after:  # most of an object is shared between its states
+        return
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _compare_objects(path, before, after)
     elif isinstance(before, list) and isinstance(after, list):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from webhook.admission.attach import BoundWorkload, Surroundings, attach
-from webhook.admission.defaults import fill_defaults
+from webhook.admission.defaults import DefaultsFiller
 from webhook.admission.diff import diff
 from webhook.model.groups import GroupPlan
 from webhook.model.objects import Object
@@ -39,7 +39,7 @@ def run_mutating(
 ) -> MutatingRound:
     """Let every policy have its say; a denial by the first kind leaves the second unasked."""
     before = situation.request.object
-    mutated = mutate(mutating, situation, complete=fill_defaults)
+    mutated = mutate(mutating, situation, complete=DefaultsFiller())
     if mutated.denial is not None:
         denial = mutated.denial
         denied = Denied(message=mutated.message, reason=denial.reason, code=denial.code, trail=mutated.trail)

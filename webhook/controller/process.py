@@ -119,12 +119,18 @@ class Controller:
         obj = new or old or {}
         if (key.group, key.kind) == _JOB:
             if recorded_names(obj):
-                self._queue.add(key)
+                self._queue_workload(self._queue, key, at_once=_is_edited(old, new))
             return
         for owner in metadata_of(obj).get("ownerReferences") or ():
             group, _, _ = str(owner.get("apiVersion", "")).rpartition("/")
             if (group, owner.get("kind")) == _JOB and self._is_member_or_group(key, obj):
-                self._queue.add(ObjectKey("batch", "Job", key.namespace, str(owner.get("name"))))
+                self._queue_workload(self._queue, ObjectKey(*_JOB, key.namespace, str(owner.get("name"))), at_once=False)
+
+    def _queue_workload(self, queue: WorkQueue[ObjectKey], key: ObjectKey, *, at_once: bool) -> None:
+        if at_once:
+            queue.add(key)
+        else:
+            queue.add_after(key, self._settings.settle_seconds)
 
     @staticmethod
     def _is_member_or_group(key: ObjectKey, obj: Object) -> bool:
@@ -224,3 +230,15 @@ def _tell_refused(workload: Object, shortfall: Shortfall) -> Tell:
         "way is often the priority class, a ResourceQuota or an admission policy."
     )
     return Tell(about=workload, reason="GroupRefused", message=message)
+
+
+def _is_edited(old: Object | None, new: Object | None) -> bool:
+    """Tell whether a workload is new or says something else than before; its status says what its pods do."""
+    if old is None or new is None:
+        return True
+    return old.get("spec") != new.get("spec") or _words(old) != _words(new)
+
+
+def _words(workload: Object) -> tuple[object, ...]:
+    meta = metadata_of(workload)
+    return meta.get("annotations"), meta.get("labels"), meta.get("deletionTimestamp")
