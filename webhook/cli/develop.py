@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import uvloop
 from prometheus_client import CollectorRegistry
 from watchfiles import awatch
 
@@ -56,7 +57,7 @@ def dev_command(folder: Path, policies: tuple[str, ...], snapshot: tuple[str, ..
     Certificates are made for this run, and only 127.0.0.1 is listened on.
     """
     configure_logging(json=False, level=logging.WARNING)  # what is decided is printed, not logged
-    sys.exit(asyncio.run(Development(folder, policies, snapshot).run(once=once)))
+    sys.exit(uvloop.run(Development(folder, policies, snapshot).run(once=once)))
 
 
 class Development:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import click
+import uvloop
 
 from webhook.cli.cluster_process import ClusterProcess, Plan
 from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, policy_option
@@ -92,4 +92,4 @@ def _serving(options: dict[str, Any]) -> dict[str, Any]:
 
 def _run(plan: Plan, options: dict[str, Any]) -> None:
     configure_logging(json=options["log_format"] == "json")
-    asyncio.run(ClusterProcess(plan).run())
+    uvloop.run(ClusterProcess(plan).run())
