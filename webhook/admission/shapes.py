@@ -36,6 +36,8 @@ class Field:
     shape: str
     mark: str
     default: Any
+    fills: bool
+    """Whether something stands in its place where no value was given."""
 
     @property
     def is_struct(self) -> bool:
@@ -61,8 +63,13 @@ def shape_as(type_name: str, value: Any, rules: Mapping[str, Rule]) -> Any:
         return value
     rule = rules.get(type_name)
     given = rule(value) if rule else value
-    shaped = ((field.name, _field(field, given.get(field.name), rules)) for field in _TYPES[type_name])
-    return {name: found for name, found in shaped if found is not _ABSENT}
+    shaped = {}
+    for field in _TYPES[type_name]:
+        name = field.name
+        # Of a pod's hundreds of fields an object has a few.
+        if (name in given or field.fills) and (found := _field(field, given.get(name), rules)) is not _ABSENT:
+            shaped[name] = found
+    return shaped
 
 
 def _field(field: Field, value: Any, rules: Mapping[str, Rule]) -> Any:
@@ -147,9 +154,10 @@ def _read_field(word: str) -> Field:
     if match is None:
         raise ValueError(f"the table of fields has a word that is none: {word}")
     default = _ABSENT if match["default"] is None else json.loads(match["default"])
-    return Field(
-        name=match["name"], around=match["around"] or "", shape=match["shape"], mark=match["mark"] or "", default=default
-    )
+    around, shape, mark = match["around"] or "", match["shape"], match["mark"] or ""
+    optional = bool(around) or shape == "x" or shape in _ZEROS
+    fills = mark == "!" or default is not _ABSENT or (mark != "?" and not optional)
+    return Field(name=match["name"], around=around, shape=shape, mark=mark, default=default, fills=fills)
 
 
 _TYPES = _read_types(TYPES)

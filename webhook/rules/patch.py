@@ -48,7 +48,7 @@ class _TestFailed(Exception):  # noqa: N818 - not an error: the patch is then le
 
 def apply_patch(obj: Object, operations: Sequence[PatchOperation]) -> Any:
     """Return the patched object, or ``obj`` itself where a ``test`` failed; raises RuleProblem for what does not apply."""
-    document = copy.deepcopy(obj)
+    document = _plain(obj)  # a copy: the operations write into it
     try:
         for operation in operations:
             document = _apply(document, operation)
