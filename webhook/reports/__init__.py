@@ -1,15 +1,24 @@
 """Render results for people and machines. Knows formats; decides nothing and reads nothing."""
 
+from webhook.reports.github import github_annotations
+from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
 from webhook.reports.machine import json_text, results_json
+from webhook.reports.sarif import sarif_json
 from webhook.reports.terminal import print_error, print_notes, print_overview, print_results, print_review, terminal
 
 __all__ = [
+    "JUnitCase",
+    "JUnitSuite",
+    "diagnostic_suites",
+    "github_annotations",
     "json_text",
+    "junit_xml",
     "print_error",
     "print_notes",
     "print_overview",
     "print_results",
     "print_review",
     "results_json",
+    "sarif_json",
     "terminal",
 ]
