@@ -60,7 +60,15 @@ def test_own_namespace_and_kube_system_are_never_sent(gangwarden: Gangwarden, po
         ]
 
     assert excluded() == [["gangwarden-system", "kube-system"]] * 3
-    assert excluded("--exclude-namespace", "b", "--exclude-namespace", "a") == [["a", "b"]] * 3
+    assert (
+        excluded("--exclude-namespace", "b", "--exclude-namespace", "a") == [["a", "b", "gangwarden-system", "kube-system"]] * 3
+    )
+
+
+def test_the_namespace_of_the_service_is_never_sent_either(gangwarden: Gangwarden, policies: str) -> None:
+    *_, last = planned(gangwarden, "--service", "gw/hook", "-p", policies)
+    (expression,) = last["webhooks"][0]["namespaceSelector"]["matchExpressions"]
+    assert expression["values"] == ["gangwarden-system", "gw", "kube-system"]
 
 
 def test_a_service_is_named_with_its_port_and_its_authority(gangwarden: Gangwarden, policies: str, write: Write) -> None:

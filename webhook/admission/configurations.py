@@ -20,6 +20,8 @@ from webhook.model.policies import Binding, FailurePolicy, ResourceRule
 from webhook.rules import CompiledHead
 
 CONFIGURATION_NAME = "gangwarden"
+NEVER_SENT = ("gangwarden-system", "kube-system")
+"""Namespaces whose objects no webhook of ours gets, whatever else is excluded."""
 CONDITION_NAME = "some-policy-speaks-about-it"
 _TIMEOUT_SECONDS = 10
 _NO_PROBE = {
@@ -100,8 +102,12 @@ def _path_needs(heads: Sequence[tuple[CompiledHead, bool]]) -> PathNeeds:
 def plan_configurations(
     needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, excluded_namespaces: Sequence[str]
 ) -> tuple[Object, ...]:
-    """Return the MutatingWebhookConfiguration and ValidatingWebhookConfiguration; ``ca_bundle`` is base64 of PEM."""
-    common = _common(excluded_namespaces)
+    """Return the MutatingWebhookConfiguration and ValidatingWebhookConfiguration; ``ca_bundle`` is base64 of PEM.
+
+    ``excluded_namespaces`` come on top of ``NEVER_SENT`` and of the Service's own.
+    """
+    own = (endpoint.service_namespace,) if endpoint.service_namespace else ()
+    common = _common((*NEVER_SENT, *own, *excluded_namespaces))
     bundle = {"caBundle": ca_bundle} if ca_bundle else {}
     reinvoked = {**common, "reinvocationPolicy": "IfNeeded"}
     mutating = [_webhook("mutate", policy, needs.mutating.get(policy, PathNeeds()), common=reinvoked) for policy in FailurePolicy]
