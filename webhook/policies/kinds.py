@@ -16,6 +16,8 @@ from webhook.policies.workload import decode_workload_policy
 
 NATIVE = "admissionregistration.k8s.io/v1"
 OURS = "gangwarden.dev/v1alpha1"
+LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
+"""All that a v1 List has."""
 
 
 class Treatment(Enum):
@@ -108,7 +110,7 @@ def roots_of(document: Document, errors: list[PolicyError]) -> Iterator[Cursor]:
         return
     kind, api_version = root.text("kind", required=True), root.text("apiVersion", required=True)
     if kind == "List" and api_version == "v1":
-        for item in root.only("apiVersion", "kind", "metadata", "items").mappings("items"):
+        for item in root.only(*LIST_FIELDS).mappings("items"):
             if item.text("kind", required=True) and item.text("apiVersion", required=True):
                 yield item
     elif kind and api_version:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from webhook.errors import InputError, PolicyError
 from webhook.model.objects import Object
 from webhook.policies.files import SourceFile, read_sources
-from webhook.policies.kinds import roots_of
+from webhook.policies.kinds import LIST_FIELDS, roots_of
 from webhook.policies.nodes import BrokenSource, read_documents
+from webhook.policies.plain import PlainDocument, read_plain
 
 LIMIT_BYTES = 256 * 1024 * 1024
 """Largest file of manifests: ``kubectl get -o yaml`` of a large cluster, but not a device file."""
@@ -43,6 +45,39 @@ def manifest_files(paths: Sequence[str | Path]) -> tuple[tuple[SourceFile, ...],
 
 def read_manifests(file: SourceFile) -> Iterator[Manifest]:
     """Yield the objects of one file; raises InputError at the first that is none."""
+    ordinary = _read_ordinary(file)
+    yield from _read_strictly(file) if ordinary is None else ordinary
+
+
+def _read_ordinary(file: SourceFile) -> list[Manifest] | None:
+    """Return the objects of a file in which nothing is out of the ordinary, else None: then places and words are needed."""
+    found: list[Manifest] = []
+    for document in read_plain(file.content, file.path) or (None,):
+        manifests = None if document is None else _ordinary(document, file.path)
+        if manifests is None:
+            return None
+        found += manifests
+    return found
+
+
+def _ordinary(document: PlainDocument, path: str) -> list[Manifest] | None:
+    root, source = document.value, f"{path}#{document.number}"
+    if not _is_object(root):
+        return None
+    if root["kind"] != "List" or root["apiVersion"] != "v1":
+        return [Manifest(root, source, document.line)]
+    items = root.get("items")
+    if not root.keys() <= LIST_FIELDS or not isinstance(items, list) or not all(map(_is_object, items)):
+        return None
+    lines = document.item_lines
+    return [Manifest(item, f"{source}[{index}]", lines[index]) for index, item in enumerate(items)]
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict) and all(value.get(name) and isinstance(value[name], str) for name in ("kind", "apiVersion"))
+
+
+def _read_strictly(file: SourceFile) -> Iterator[Manifest]:
     number = 0
     try:
         for document in read_documents(file.content, file.path):

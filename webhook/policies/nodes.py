@@ -67,7 +67,7 @@ class Document(NamedTuple):
 
 def read_documents(raw: bytes, path: str) -> Iterator[Document]:
     """Yield the documents of a YAML or JSON text that are not empty; raises BrokenSource at the first thing wrong."""
-    text = _decode(raw, is_json=path.endswith(".json"))
+    text = source_text(raw, path)
     lines = text.split("\n")
     composer = _Composer(text, lines)
     for index, root in enumerate(composer.documents()):
@@ -92,12 +92,18 @@ def text_pieces(node: Node, lines: list[str]) -> tuple[tuple[int, int, int], ...
     return tuple(found)
 
 
-def _decode(raw: bytes, *, is_json: bool) -> str:
+def open_events(text: str) -> _Parser:
+    """Return the parser that yields the events of a text; raises YAMLError for a character that YAML forbids."""
+    return _Parser(text)
+
+
+def source_text(raw: bytes, path: str) -> str:
+    """Return the text of a file as YAML; raises BrokenSource where it is not UTF-8."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BrokenSource("the file is not UTF-8 text", raw.count(b"\n", 0, error.start) + 1) from error
-    if not is_json:
+    if not path.endswith(".json"):
         return text
 
     def join(found: re.Match[str]) -> str:  # YAML has no surrogate pairs
@@ -114,7 +120,7 @@ class _Composer:
         self._anchors: dict[str, Node] = {}
         self._aliased = 0
         try:
-            self._parser = _Parser(text)
+            self._parser = open_events(text)
         except yaml.YAMLError as error:  # a character that YAML forbids
             raise self._broken(error) from error
 
@@ -171,7 +177,7 @@ class _Composer:
             if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
                 merged.append((self._node(self._next(), depth + 1), event))
                 continue
-            key = _key(event)
+            key = key_text(event)
             if key in values:
                 raise _at(event, f'duplicate key "{key}" (first at line {keys[key][0]})')
             keys[key] = _place(event)
@@ -217,7 +223,8 @@ def _value(event: Any) -> Scalar:
     return value
 
 
-def _key(event: Any) -> str:
+def key_text(event: Any) -> str:
+    """Return the key of a mapping that a scalar event stands for; raises BrokenSource where it cannot be one."""
     if not isinstance(event, yaml.ScalarEvent):
         raise _at(event, "a key must be a plain text")
     value = _value(event)
