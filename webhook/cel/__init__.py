@@ -10,6 +10,7 @@ from webhook.cel.budget import Budget
 from webhook.cel.codec import decode_tagged, encode_tagged
 from webhook.cel.declarations import Declarations
 from webhook.cel.errors import CompileError, EvaluationError
+from webhook.cel.inspect import Inspection, inspect_expression, parse_expression
 from webhook.cel.program import Program, compile_expression
 from webhook.cel.quantities import Quantity, parse_quantity
 from webhook.cel.values import HostObject
@@ -20,11 +21,14 @@ __all__ = [
     "Declarations",
     "EvaluationError",
     "HostObject",
+    "Inspection",
     "Program",
     "Quantity",
     "access_variables",
     "compile_expression",
     "decode_tagged",
     "encode_tagged",
+    "inspect_expression",
+    "parse_expression",
     "parse_quantity",
 ]

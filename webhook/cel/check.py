@@ -61,11 +61,16 @@ class Checker:
         """Tell whether a loop variable of this name is in scope."""
         return any(name in scope for scope in self._scopes)
 
+    @property
+    def errors(self) -> tuple[CompileError, ...]:
+        """Return all mistakes found so far, in the order of their places."""
+        return tuple(sorted(self._errors, key=lambda error: (error.line, error.column)))
+
     def check_all(self, node: Node) -> None:
         """Check an expression; raises the CompileError of the mistake that stands first in its text."""
         self.check(node)
         if self._errors:
-            raise min(self._errors, key=lambda error: (error.line, error.column))
+            raise self.errors[0]
 
     def check(self, node: Node) -> Type:
         """Check a node and everything below. A mistake is kept, and its node fits everywhere, so that others are found too."""

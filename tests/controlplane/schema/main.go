@@ -1,4 +1,5 @@
-// Command apischema prints webhook/rules/_schema_table.py: how the API server merges the fields of its own kinds.
+// Command apischema prints webhook/rules/_schema_table.py: how the API server merges the fields of its own kinds; and with the
+// argument "types" webhook/rules/_field_types_table.py: of which types they are to the checker of policies.
 //
 // The source is the schema by which client-go builds apply configurations, generated from the API's published OpenAPI; the
 // API server's MutatingAdmissionPolicy plugin reads the same definitions from its own OpenAPI document.
@@ -49,7 +50,7 @@ var versions = []string{
 }
 
 func main() {
-	text, err := table()
+	text, err := table(len(os.Args) > 1 && os.Args[1] == "types")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -65,10 +66,10 @@ type generator struct {
 	keys   map[string][]string // full name of a type -> the fields by which lists know its values
 }
 
-func table() (string, error) {
+func table(ofTypes bool) (string, error) {
 	converter := applyconfigurations.NewTypeConverter(scheme.Scheme)
 	g := &generator{nil, map[string]string{}, map[string]string{}, map[string][]smd.StructField{}, map[string][]string{}}
-	kinds := map[string][]string{}
+	kinds, named := map[string][]string{}, map[schema.GroupVersionKind]string{}
 	for _, gvk := range served() {
 		version := gvk.GroupVersion().String()
 		stub := &unstructured.Unstructured{}
@@ -85,7 +86,10 @@ func table() (string, error) {
 		if err := g.visit(name); err != nil {
 			return "", err
 		}
-		kinds[version] = append(kinds[version], gvk.Kind+"\x00"+name)
+		kinds[version], named[gvk] = append(kinds[version], gvk.Kind+"\x00"+name), name
+	}
+	if ofTypes {
+		return typesTable(g, named)
 	}
 	var roots, types strings.Builder
 	var all []string
