@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 class EvaluationSettings:
     """How much one evaluation may cost."""
 
-    steps_per_expression: int = 1_000_000
-    """Steps that one expression may take. The API server stops an expression at 1,000,000 cost units
-    (apiserver pkg/apis/cel/config.go); one of our steps costs at least one unit there, so we never stop earlier."""
-    steps_per_policy: int = 10_000_000
-    """Steps that one policy under one binding with one param may take in all (the same file: RuntimeCELCostBudget)."""
-    steps_per_conditions: int = 2_500_000
-    """Steps of all match conditions of one policy (the same file: RuntimeCELCostBudgetMatchConditions)."""
+    cost_per_expression: int = 1_000_000
+    """What one expression may cost, in the API server's cost units: a field or an element looked at is about one, a
+    character of text a tenth. The API server stops at the same sum (apiserver pkg/apis/cel/config.go, PerCallLimit)."""
+    cost_per_policy: int = 10_000_000
+    """What all expressions of one policy under one binding with one param may cost, the variables that they read
+    included; beyond it none of the policy's validations counts, and its failurePolicy decides (the same file:
+    RuntimeCELCostBudget)."""
+    cost_per_conditions: int = 2_500_000
+    """What all match conditions of one policy may cost (the same file: RuntimeCELCostBudgetMatchConditions)."""
     deadline_seconds: float = 5.0
     """Seconds for all rules of one review: below the 10 s that the API server waits for a webhook by default, so that
     the answer is ours, with the policy's name in it, and not a bare timeout."""

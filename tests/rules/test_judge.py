@@ -166,20 +166,20 @@ def test_a_deadline_that_has_passed_is_an_error_of_the_rule(build: Any) -> None:
 
 
 def test_an_expression_stops_at_its_own_limit_and_the_next_one_runs() -> None:
-    answer = ask(policy(SLOW, "true"), limits=EvaluationSettings(steps_per_expression=2_000))
+    answer = ask(policy(SLOW, "true"), limits=EvaluationSettings(cost_per_expression=2_000))
     assert verdicts(answer) == [("deny", "validations[0]")]
     assert "cost limit exceeded" in answer.trail.findings[0].message
 
 
 def test_a_policy_stops_as_a_whole_when_all_its_steps_are_spent() -> None:
-    answer = ask(policy(SLOW, SLOW, SLOW), limits=EvaluationSettings(steps_per_policy=20_000))
+    answer = ask(policy(SLOW, SLOW, SLOW), limits=EvaluationSettings(cost_per_policy=20_000))
     assert verdicts(answer) == [("deny", "")]
     assert "running out of cost budget" in answer.trail.findings[0].message
 
 
 def test_a_spent_variable_is_not_absorbed_by_or() -> None:
     slow = policy("variables.v || true", variables=named(v=SLOW))
-    answer = ask(slow, limits=EvaluationSettings(steps_per_expression=2_000))
+    answer = ask(slow, limits=EvaluationSettings(cost_per_expression=2_000))
     assert isinstance(answer, Denied)
 
 

@@ -164,7 +164,7 @@ def test_a_deadline_that_has_passed_denies() -> None:
 def test_an_expression_that_costs_too_much_denies() -> None:
     ten = "[0,1,2,3,4,5,6,7,8,9]"
     slow = f"({ten}.all(a, {ten}.all(b, {ten}.all(c, a + b + c >= 0)))) ? Object{{}} : Object{{}}"
-    answer = mutate([policy("a", slow)], situation(limits=EvaluationSettings(steps_per_expression=100)))
+    answer = mutate([policy("a", slow)], situation(limits=EvaluationSettings(cost_per_expression=100)))
     assert answer.denial is not None
     assert "cost limit exceeded" in answer.message
 

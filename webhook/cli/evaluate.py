@@ -109,7 +109,7 @@ def _result(request: Object) -> Any:
     _check_form(request)
     try:
         program, activation = prepare(request)
-        return encode_tagged(program.evaluate(activation, Budget(EvaluationSettings().steps_per_expression)))
+        return encode_tagged(program.evaluate(activation, Budget(EvaluationSettings().cost_per_expression)))
     except CompileError as error:
         raise _RefusedError("compile", error) from error
     except EvaluationError as error:

@@ -57,7 +57,7 @@ class Annotation:
 
 
 def decide(policy: CompiledPolicy, run: Run) -> tuple[Decision, ...]:
-    """Evaluate the validations in order; where the shared steps run out, the policy breaks as a whole."""
+    """Evaluate the validations in order; where the shared budget runs out, the policy breaks as a whole."""
     try:
         return tuple(_decide_one(index, validation, run) for index, validation in enumerate(policy.validations))
     except RuleProblem as problem:
@@ -65,7 +65,7 @@ def decide(policy: CompiledPolicy, run: Run) -> tuple[Decision, ...]:
 
 
 def annotate(policy: CompiledPolicy, run: Run) -> tuple[Annotation, ...]:
-    """Evaluate the audit annotations; raises RuleProblem where the shared steps run out."""
+    """Evaluate the audit annotations; raises RuleProblem where the shared budget runs out."""
     run.refill()
     return tuple(_annotate_one(index, source, run) for index, source in enumerate(policy.audit_annotations))
 

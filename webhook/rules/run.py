@@ -1,4 +1,4 @@
-"""One policy under one binding with one param: the values that its expressions see, and the steps they share.
+"""One policy under one binding with one param: the values that its expressions see, and the cost they share.
 
 Follows apiserver pkg/admission/plugin/cel/{activation,composition,condition}.go.
 """
@@ -35,7 +35,7 @@ class Run:
     def __init__(self, head: CompiledHead, situation: Situation, params: Object | None) -> None:
         self.situation = situation
         self._head = head
-        self._left = situation.limits.steps_per_policy
+        self._left = situation.limits.cost_per_policy
         request = situation.request
         self._values: dict[str, Any] = {
             "object": request.object,
@@ -58,7 +58,7 @@ class Run:
             situation = replace(situation, request=replace(request, resource=asked_resource(request)))
         run = cls(head, situation, params)
         run._lacks_namespace = False
-        run._left = situation.limits.steps_per_conditions
+        run._left = situation.limits.cost_per_conditions
         return run
 
     def inputs(self) -> tuple[Any, ...]:
@@ -67,10 +67,10 @@ class Run:
 
     def refill(self) -> None:
         """Give a new total for the expressions that follow, as the API server does for audit annotations."""
-        self._left = self.situation.limits.steps_per_policy
+        self._left = self.situation.limits.cost_per_policy
 
     def evaluate(self, program: Program) -> Any:
-        """Return the value of a program; raises EvaluationError, or RuleProblem when the shared steps are spent."""
+        """Return the value of a program; raises EvaluationError, or RuleProblem when the shared budget is spent."""
         try:
             return self.evaluate_nested(program)
         except EvaluationError as error:
@@ -103,7 +103,7 @@ class Run:
             self._load_access()
         if self.situation.expired():  # a short expression may never look at the clock
             raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
-        budget = Budget(min(max(self._left, 0), self.situation.limits.steps_per_expression), self.situation.expired)
+        budget = Budget(min(max(self._left, 0), self.situation.limits.cost_per_expression), self.situation.expired)
         try:
             return program.evaluate(self._values, budget)
         finally:
