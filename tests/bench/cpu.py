@@ -13,23 +13,24 @@ ROUND_SECONDS = 0.05
 
 def in_turns(ours: Call, anchor: Call, *, rounds: int = 15) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the CPU microseconds per call of both, round by round."""
-    counts = _repetitions(ours), _repetitions(anchor)
+    counts = repetitions(ours), repetitions(anchor)
     found: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds):
         for which in (0, 1) if number % 2 else (1, 0):
-            found[which].append(_per_call((ours, anchor)[which], counts[which]))
+            found[which].append(per_call((ours, anchor)[which], counts[which]))
     return tuple(found[0]), tuple(found[1])
 
 
-def _repetitions(call: Call) -> int:
+def repetitions(call: Call) -> int:
     """Return how often a call is repeated in a round; this also warms it up."""
     count = 1
-    while (spent := _per_call(call, count) * count / 1e6) < ROUND_SECONDS / 4:
+    while (spent := per_call(call, count) * count / 1e6) < ROUND_SECONDS / 4:
         count *= 4
     return max(1, round(count * ROUND_SECONDS / spent))
 
 
-def _per_call(call: Call, count: int) -> float:
+def per_call(call: Call, count: int) -> float:
+    """Return the CPU microseconds per call of one round."""
     gc.collect()
     began = time.thread_time()
     for _ in range(count):

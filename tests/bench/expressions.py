@@ -2,72 +2,44 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import celpy
 import celpy.celtypes
 
 from tests.bench.cpu import in_turns
-from tests.bench.figures import Comparison, Section
-from webhook.cel import Budget, Declarations, compile_expression, parse_quantity
+from tests.bench.figures import Section
+from tests.bench.typical import DECLARED, NO_CORPUS, Case, Turns, evaluation, named, summed, typical_policies, warm
+from webhook.cel import compile_expression, parse_quantity
 
-ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 3
 """Of each of 45 evaluations, and of each of 15 compilations: the whole stays below two minutes."""
-WARM_UP = 500
-"""Evaluations before the first that counts: a program changes its way of working once it has been asked often enough."""
-STANDARD = frozenset({"object", "oldObject", "request", "params", "namespaceObject", "variables"})
-DECLARED = Declarations(variables=STANDARD)
-STEPS = 1_000_000
 METHOD = """\
-Fifteen typical policies over Jobs of 1, 5 and 20 containers; all of them hold, so every loop runs to its end. Ours counts steps
-against a budget, as in production. cel-python is its `InterpretedRunner`, with a `quantity` of ours where it has none; its
-activation is converted once, outside the evaluation, and that conversion is a row of its own (ours needs none: it reads plain
-JSON). Rows are sums over the policies."""
-
-Case = dict[str, Any]
+Fifteen typical policies over Jobs of 1, 5 and 20 containers; all of them hold, so every loop runs to its end. Ours counts cost
+against a budget and looks at a deadline, as in production. cel-python is its `InterpretedRunner`, with a `quantity` of ours
+where it has none; its activation is converted once, outside the evaluation, and that conversion is a row of its own (ours needs
+none: it reads plain JSON). Rows are sums over the policies."""
 
 
 def measure() -> Section:
     """Measure compiling and evaluating, or say why that is not possible."""
-    title = "CEL expressions"
-    corpus = Path(os.environ.get("GANGWARDEN_SHARED", "") or ROOT.parent / "shared") / "corpora" / "cel" / "policies.jsonl"
-    if not corpus.is_file():
-        return Section(title=title, method=METHOD, skipped="the corpus of expressions is not beside the repository")
-    sizes: dict[int, list[Case]] = defaultdict(list)
-    for case in map(json.loads, corpus.read_text(encoding="utf-8").splitlines()):
-        sizes[int(case["id"].rpartition("/")[2])].append(case)
+    title, sizes = "CEL expressions", typical_policies()
+    if not sizes:
+        return Section(title=title, method=METHOD, skipped=NO_CORPUS)
     return Section(
         title=title,
         method=METHOD,
         anchor="cel-python",
         comparisons=(
-            _sum("compiling 15 policies", [_compiling(case) for case in sizes[1]]),
+            summed("compiling 15 policies", [_compiling(case) for case in sizes[1]]),
             *(
-                _sum(f"evaluating 15 policies, {_named(size)}", [_evaluating(case) for case in sizes[size]])
+                summed(f"evaluating 15 policies, {named(size)}", [_evaluating(case) for case in sizes[size]])
                 for size in sorted(sizes)
             ),
-            *(_sum(f"evaluating and converting, {_named(size)}", [_whole(sizes[size])]) for size in sorted(sizes)),
+            *(summed(f"evaluating and converting, {named(size)}", [_whole(sizes[size])]) for size in sorted(sizes)),
         ),
     )
-
-
-def _named(containers: int) -> str:
-    return "1 container" if containers == 1 else f"{containers} containers"
-
-
-Turns = tuple[tuple[float, ...], tuple[float, ...]]
-
-
-def _sum(what: str, turns: list[Turns]) -> Comparison:
-    """Add up policies, round by round."""
-    ours, anchor = ([sum(values) for values in zip(*side, strict=True)] for side in zip(*turns, strict=True))
-    return Comparison(what=what, unit="us", ours=tuple(ours), anchor=tuple(anchor))
 
 
 def _compiling(case: Case) -> Turns:
@@ -76,12 +48,12 @@ def _compiling(case: Case) -> Turns:
 
 def _evaluating(case: Case) -> Turns:
     activation = _their_activation(case)
-    return in_turns(_our_evaluation(case), _their_evaluation(case, lambda: activation), rounds=ROUNDS)
+    return in_turns(evaluation(case, warm(case)), _their_evaluation(case, lambda: activation), rounds=ROUNDS)
 
 
 def _whole(cases: list[Case]) -> Turns:
     """Evaluate all policies as for one request: cel-python converts the activation once for all of them."""
-    ours = [_our_evaluation(case) for case in cases]
+    ours = [evaluation(case, warm(case)) for case in cases]
     converted: list[dict[str, Any]] = []
     theirs = [_their_evaluation(case, lambda: converted[-1]) for case in cases]
 
@@ -91,17 +63,6 @@ def _whole(cases: list[Case]) -> Turns:
             evaluate()
 
     return in_turns(lambda: [evaluate() for evaluate in ours], request, rounds=ROUNDS)
-
-
-def _our_evaluation(case: Case) -> Callable[[], None]:
-    program, activation = compile_expression(case["expr"], DECLARED), {**dict.fromkeys(STANDARD), **case["vars"]}
-
-    def evaluate() -> None:
-        assert program.evaluate(activation, Budget(STEPS)) is True, case["id"]
-
-    for _ in range(WARM_UP):
-        evaluate()
-    return evaluate
 
 
 def _their_evaluation(case: Case, activation: Callable[[], dict[str, Any]]) -> Callable[[], None]:
