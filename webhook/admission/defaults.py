@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from webhook.admission.shapes import Rule, shape_as, type_of
+from webhook.admission.shapes import Rule, Shaper, type_of
 from webhook.model.objects import Object
 
 _HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)"
@@ -33,18 +33,20 @@ def apply_defaults(obj: Object) -> Object:
     type_name = type_of(obj)
     if type_name is None:
         return obj
-    found: Object = shape_as(type_name, obj, _RULES)
+    found: Object = Shaper(_RULES).shape(type_name, obj)
     return found
 
 
 class DefaultsFiller:
     """Fills defaults between the mutations of one request; fits ``rules.Complete``.
 
-    Whether an object came as the API server holds it is found out once: what this filler completed is complete.
+    Whether an object came as the API server holds it is found out once, and what was completed then is not looked at again:
+    of a changed object only what changed is.
     """
 
     def __init__(self) -> None:
         self._complete: Object | None = None
+        self._shaper = Shaper(_RULES)
 
     def __call__(self, before: Object, after: Object) -> Object:
         """Return a changed object as the API server would hold it after the change.
@@ -52,14 +54,16 @@ class DefaultsFiller:
         An object that did not come in that form (from ``check --raw``, or from an API server that knows other fields)
         keeps what we do not know; one that lacks defaults stays without.
         """
-        if type_of(after) is None:
+        type_name = type_of(after)
+        if type_name is None or type_of(before) != type_name:
             return after
         if before is not self._complete:
-            held = apply_defaults(before)
-            if held != before:
-                found: Object = _filled(after, apply_defaults(after)) if _filled(before, held) == before else after
+            held = self._shaper.shape(type_name, before)
+            if held is not before and held != before:
+                complete = self._shaper.shape(type_name, after)
+                found: Object = _filled(after, complete) if _filled(before, held) == before else after
                 return found
-        self._complete = apply_defaults(after)
+        self._complete = self._shaper.shape(type_name, after)
         return self._complete
 
 

@@ -10,6 +10,8 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import is_
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -21,8 +23,12 @@ Rule = Callable[[Object], Object]
 """What is to be done to an object of a type before its constants are filled in; it gets the raw value and returns another."""
 
 _ABSENT: Final = object()
+_COMPUTED: Final = object()
+"""Stands for an empty value that rules may fill."""
 _ZEROS: Mapping[str, Any] = MappingProxyType({"s": "", "i": 0, "b": False})
 _WORD = re.compile(r"(?P<name>\w+):(?P<around>\*|\[\]|\{\})?(?P<shape>[\w.]+)(?P<mark>[!?])?(?:=(?P<default>\S+))?")
+_SHORT = 32
+"""Longest quantity that is remembered: caches are bounded by number, and strangers choose what is in them."""
 _MILLI = 10**6
 """Billionths in a thousandth: the API server rounds resource lists up to it (SetDefaults_ResourceList)."""
 
@@ -35,9 +41,14 @@ class Field:
     around: str
     shape: str
     mark: str
-    default: Any
+    empty: Any
+    """What stands for a value that was not given."""
+    zero: Any
+    """The value that counts as not given."""
     fills: bool
     """Whether something stands in its place where no value was given."""
+    is_plain: bool
+    """Whether a value that counts as given stays as it is."""
 
     @property
     def is_struct(self) -> bool:
@@ -47,7 +58,7 @@ class Field:
 
 def fields_of(type_name: str) -> Mapping[str, Field]:
     """Return the fields of a type by their names."""
-    return {field.name: field for field in _TYPES[type_name]}
+    return _TYPES[type_name]
 
 
 def type_of(obj: Object) -> str | None:
@@ -55,79 +66,103 @@ def type_of(obj: Object) -> str | None:
     return ROOTS.get(str(Kind.of(obj)))
 
 
-def shape_as(type_name: str, value: Any, rules: Mapping[str, Rule]) -> Any:
-    """Return ``value`` as the API server holds a value of this type."""
-    if value is None:
-        value = {}
-    if not isinstance(value, dict):
+class Shaper:
+    """Brings values into the API server's form by a set of rules, and knows again what it has brought into that form.
+
+    What is in that form already comes back as it is, part by part: an object that was changed in one place costs that place.
+    """
+
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        self._rules = rules
+        self._held: dict[int, tuple[str, Any]] = {}
+        """By identity: of which type a mapping is. The mapping is kept, so that no other one takes its identity."""
+
+    def shape(self, type_name: str, value: Any) -> Any:
+        """Return ``value`` as the API server holds a value of this type; ``value`` itself where it does not differ."""
+        if value is None:
+            value = {}
+        if not isinstance(value, dict):
+            return value
+        held = self._held.get(id(value))
+        if held is not None and held[0] == type_name:
+            return value
+        rule = self._rules.get(type_name)
+        given = rule(value) if rule else value
+        shaped = {}
+        known = _TYPES[type_name]
+        for field in _concerned(type_name, tuple(filter(known.__contains__, given))):
+            found = self._field(field, given.get(field.name))
+            if found is not _ABSENT:
+                shaped[field.name] = found
+        if len(shaped) == len(value) and all(item is value.get(name, _ABSENT) for name, item in shaped.items()):
+            shaped = value
+        self._held[id(shaped)] = type_name, shaped
+        return shaped
+
+    def _field(self, field: Field, value: Any) -> Any:
+        if field.is_plain:
+            if value is None or (value == field.zero and isinstance(value, bool) is (field.zero is False)):
+                return field.empty
+            return value
+        if field.around in ("[]", "{}"):
+            return self._collection(field, value)
+        if value is None:
+            return self._element(field.shape, None) if field.empty is _COMPUTED else field.empty
+        found = self._element(field.shape, value)
+        return _ABSENT if field.mark == "?" and found == self._element(field.shape, None) else found
+
+    def _collection(self, field: Field, value: Any) -> Any:
+        if value is None or value == ([] if field.around == "[]" else {}):
+            return value if field.mark == "!" else _ABSENT
+        if field.around == "[]" and isinstance(value, list):
+            items = [self._element(field.shape, item) for item in value]
+            return value if all(map(is_, items, value)) else items
+        if field.around == "{}" and isinstance(value, dict):
+            convert = _rounded if field.shape == "q" else partial(self._element, field.shape)
+            entries = {key: convert(item) for key, item in value.items()}
+            return value if all(map(is_, entries.values(), value.values())) else entries
         return value
-    rule = rules.get(type_name)
-    given = rule(value) if rule else value
-    shaped = {}
-    for field in _TYPES[type_name]:
-        name = field.name
-        # Of a pod's hundreds of fields an object has a few.
-        if (name in given or field.fills) and (found := _field(field, given.get(name), rules)) is not _ABSENT:
-            shaped[name] = found
-    return shaped
+
+    def _element(self, shape: str, value: Any) -> Any:
+        if shape == "x":
+            return value
+        if shape == "q":
+            return _canonical(value)
+        if shape in _ZEROS:
+            return _ZEROS[shape] if value is None else value
+        return self.shape(shape, value)
 
 
-def _field(field: Field, value: Any, rules: Mapping[str, Rule]) -> Any:
-    if field.around in ("[]", "{}"):
-        return _collection(field, value, rules)
-    if value is None or _is_zero(field, value):
-        return _empty(field, rules)
-    found = _element(field.shape, value, rules)
-    return _ABSENT if field.mark == "?" and found == _element(field.shape, None, rules) else found
+@lru_cache(maxsize=2048)
+def _concerned(type_name: str, given: tuple[str, ...]) -> tuple[Field, ...]:
+    """Return those fields of a type that are given or filled, in the order of the type: of a pod's hundreds it is a few."""
+    names = frozenset(given)
+    return tuple(field for field in _TYPES[type_name].values() if field.fills or field.name in names)
 
 
-def _empty(field: Field, rules: Mapping[str, Rule]) -> Any:
-    """Return what stands for a value that was not given."""
-    if field.default is not _ABSENT:
-        return field.default
-    if field.around == "*" or field.shape == "x":
-        return None if field.mark == "!" else _ABSENT
-    if field.shape in _ZEROS:
-        return _ZEROS[field.shape] if field.mark == "!" else _ABSENT
-    return _ABSENT if field.mark == "?" else _element(field.shape, None, rules)
+def _canonical(value: Any, *, round_up: bool = False) -> Any:
+    """Return a quantity in the form in which the API server writes it; a value that is none as it is."""
+    if not isinstance(value, str) or len(value) > _SHORT:
+        return _written(value, round_up=round_up)
+    found = _remembered(value, round_up=round_up)
+    return value if found == value else found
 
 
-def _collection(field: Field, value: Any, rules: Mapping[str, Rule]) -> Any:
-    if value is None or value == ([] if field.around == "[]" else {}):
-        return value if field.mark == "!" else _ABSENT
-    if field.around == "[]" and isinstance(value, list):
-        return [_element(field.shape, item, rules) for item in value]
-    if field.around == "{}" and isinstance(value, dict):
-        convert = _rounded if field.shape == "q" else lambda item: _element(field.shape, item, rules)
-        return {key: convert(item) for key, item in value.items()}
-    return value
+_rounded = partial(_canonical, round_up=True)
 
 
-def _element(shape: str, value: Any, rules: Mapping[str, Rule]) -> Any:
-    if shape == "x":
+@lru_cache(maxsize=2048)
+def _remembered(text: str, *, round_up: bool) -> Any:
+    return _written(text, round_up=round_up)
+
+
+def _written(value: Any, *, round_up: bool) -> Any:
+    quantity = _quantity(value)
+    if quantity is None:
         return value
-    if shape == "q":
-        return _canonical(value)
-    if shape in _ZEROS:
-        return _ZEROS[shape] if value is None else value
-    return shape_as(shape, value, rules)
-
-
-def _is_zero(field: Field, value: Any) -> bool:
-    zero = _ZEROS.get(field.shape, _ABSENT)
-    return not field.around and value == zero and isinstance(value, bool) == isinstance(zero, bool)
-
-
-def _canonical(value: Any) -> Any:
-    quantity = _quantity(value)
-    return value if quantity is None else str(quantity)
-
-
-def _rounded(value: Any) -> Any:
-    quantity = _quantity(value)
-    if quantity is None or quantity.nano % _MILLI == 0:
-        return value if quantity is None else str(quantity)
-    return str(Quantity(-(-quantity.nano // _MILLI) * _MILLI, None, quantity.format))
+    if round_up and quantity.nano % _MILLI:
+        quantity = Quantity(-(-quantity.nano // _MILLI) * _MILLI, None, quantity.format)
+    return str(quantity)
 
 
 def _quantity(value: Any) -> Quantity | None:
@@ -140,12 +175,12 @@ def _quantity(value: Any) -> Quantity | None:
         return None
 
 
-def _read_types(text: str) -> Mapping[str, tuple[Field, ...]]:
+def _read_types(text: str) -> Mapping[str, Mapping[str, Field]]:
     """Read the table; a line that begins with blanks goes on with the type above it."""
     found = {}
     for line in text.strip().replace("\n  ", " ").splitlines():
         name, _, words = line.partition(":")
-        found[name] = tuple(_read_field(word) for word in words.split())
+        found[name] = MappingProxyType({field.name: field for field in map(_read_field, words.split())})
     return MappingProxyType(found)
 
 
@@ -156,8 +191,27 @@ def _read_field(word: str) -> Field:
     default = _ABSENT if match["default"] is None else json.loads(match["default"])
     around, shape, mark = match["around"] or "", match["shape"], match["mark"] or ""
     optional = bool(around) or shape == "x" or shape in _ZEROS
-    fills = mark == "!" or default is not _ABSENT or (mark != "?" and not optional)
-    return Field(name=match["name"], around=around, shape=shape, mark=mark, default=default, fills=fills)
+    return Field(
+        name=match["name"],
+        around=around,
+        shape=shape,
+        mark=mark,
+        empty=_empty(around, shape, mark, default),
+        zero=_ABSENT if around else _ZEROS.get(shape, _ABSENT),
+        fills=mark == "!" or default is not _ABSENT or (mark != "?" and not optional),
+        is_plain=around in ("", "*") and (shape == "x" or (shape in _ZEROS and mark != "?")),
+    )
+
+
+def _empty(around: str, shape: str, mark: str, default: Any) -> Any:
+    """Return what stands for a value that was not given."""
+    if default is not _ABSENT:
+        return default
+    if around == "*" or shape == "x":
+        return None if mark == "!" else _ABSENT
+    if shape in _ZEROS:
+        return _ZEROS[shape] if mark == "!" else _ABSENT
+    return _ABSENT if mark == "?" else _COMPUTED
 
 
 _TYPES = _read_types(TYPES)
