@@ -204,7 +204,7 @@ def test_a_binding_is_refused_for(load: Load, spec: Object, field: str, message:
     assert complaints(load, validating(), binding(**spec)) == [(4, field, message)]
 
 
-@pytest.mark.parametrize("kind", ["PolicyException", "PreemptionPolicy"])
+@pytest.mark.parametrize("kind", ["PreemptionPolicy"])
 def test_our_kinds_of_later_versions_are_named(load: Load, kind: str) -> None:
     assert "not supported by this version" in complaints(load, {"apiVersion": OURS, "kind": kind})[0][2]
     assert load({"apiVersion": "kyverno.io/v2", "kind": kind}).validating == ()

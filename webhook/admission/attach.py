@@ -26,13 +26,23 @@ from webhook.groups import (
     resolve_groups,
     stamp,
 )
+from webhook.model.exceptions import WHOLE_WORKLOAD
 from webhook.model.groups import GANG_LABEL, Capabilities, GroupPlan, Route
 from webhook.model.objects import Object, labels_of
 from webhook.model.policies import Action, Binding, FailurePolicy
 from webhook.model.requests import Operation
 from webhook.model.snapshot import Snapshot
 from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Trail, Verdict
-from webhook.rules import Misconfigured, RuleProblem, Run, Situation, conditions_hold, invocations
+from webhook.rules import (
+    Misconfigured,
+    RuleProblem,
+    Run,
+    Situation,
+    conditions_hold,
+    excepted,
+    invocations,
+    rule_on,
+)
 
 NO_GROUP_OBJECTS = (
     "the API server serves no scheduling.k8s.io/v1beta1 PodGroups, so its pods start one by one: turn on feature gate "
@@ -86,6 +96,8 @@ class _Record:
 
     findings: list[Finding] = field(default_factory=list)
     audited: set[tuple[str, str]] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    """Why exceptions do not apply."""
 
     def trail(self) -> Trail:
         notes: dict[str, list[str]] = {}
@@ -94,7 +106,7 @@ class _Record:
                 notes.setdefault(f"workload-policy.{one.policy}", []).append(f"{one.binding}: {one.message}")
         return Trail(
             findings=tuple(self.findings),
-            warnings=tuple(filter(None, map(_warning, self.findings))),
+            warnings=(*filter(None, map(_warning, self.findings)), *self.notes),
             audit_annotations={key: "; ".join(dict.fromkeys(said)) for key, said in notes.items()},
         )
 
@@ -142,11 +154,24 @@ def _claims(policies: Iterable[BoundWorkload], situation: Situation, record: _Re
                 continue
             claim = _Claim(policy=bound.policy, binding=step.binding, params=step.params)
             try:
-                if conditions_hold(bound.policy.conditions, situation, step.params):
-                    claims.append(claim)
+                held = conditions_hold(bound.policy.conditions, situation, step.params)
             except RuleProblem as problem:
                 record.findings.append(_unmet(claim, str(problem), situation, undecided=problem.undecided))
+                continue
+            if held and not _is_excepted(claim, situation, record):
+                claims.append(claim)
     return claims
+
+
+def _is_excepted(claim: _Claim, situation: Situation, record: _Record) -> bool:
+    """Tell whether a policy leaves the object alone because of an exception; another policy may then group it."""
+    ruling = rule_on(claim.policy.exceptions, WHOLE_WORKLOAD, situation)
+    record.notes += [f"{claim}: {note}" for note in ruling.notes]
+    if ruling.exception is None:
+        return False
+    finding = claim.finding(Verdict.ALLOW, "no group of this policy", rule=WHOLE_WORKLOAD)
+    record.findings.append(excepted(finding, ruling.exception, instead="group"))
+    return True
 
 
 def _decide(claim: _Claim, situation: Situation, surroundings: Surroundings, record: _Record) -> tuple[Answer, GroupPlan | None]:

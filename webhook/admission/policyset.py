@@ -11,7 +11,7 @@ from webhook.admission.attach import BoundWorkload
 from webhook.groups import recorded_policy
 from webhook.model.objects import Kind, Object, labels_of, metadata_of
 from webhook.model.policies import Action, Binding, Head, LabelSelector, MatchResources, ParamKind, ParamRef
-from webhook.rules import NEEDED_KINDS, BoundMutating, CompiledMutating, CompiledPolicy, selects
+from webhook.rules import NEEDED_KINDS, BoundMutating, CompiledException, CompiledMutating, CompiledPolicy, selects
 
 INSTALL_LABEL, NATIVE = "gangwarden.dev/install", "native"
 """Label of a policy that belongs into the cluster as an object, because it must hold while our webhook is away."""
@@ -95,10 +95,21 @@ def heads_of(policies: PolicySet) -> Iterator[tuple[Head, tuple[Binding, ...], f
         yield bound.policy.source.head, bound.bindings, roots
 
 
+def exceptions_of(policies: PolicySet) -> Iterator[CompiledException]:
+    """Yield every exception, by kind and name of its policy."""
+    for validating, _ in policies.validating:
+        yield from validating.exceptions
+    for mutating, _ in policies.mutating:
+        yield from mutating.exceptions
+    for bound in policies.workload:
+        yield from bound.policy.exceptions
+
+
 def needs_of(policies: PolicySet) -> frozenset[tuple[str, str]]:
     """Return group and kind of what must be watched: namespaces, what ``cluster`` shows, params not among the files."""
     found: set[tuple[str, str]] = set()
-    for head, bindings, roots in heads_of(policies):
+    of_exceptions = [(one.head.source, (), one.references) for one in exceptions_of(policies)]
+    for head, bindings, roots in chain(heads_of(policies), of_exceptions):
         resources = [head.match_constraints, *(b.match_resources for b in bindings if b.match_resources)]
         if "namespaceObject" in roots or any(map(_selects_namespaces, resources)):
             found.add(("", "Namespace"))

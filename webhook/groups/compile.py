@@ -13,7 +13,7 @@ from webhook.cel import Program
 from webhook.cel.types import INT, STRING, Type
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.policies import Expression, PodGroupSpec, ResourceRule, WorkloadPolicy
-from webhook.rules import WORKLOAD_ROOTS, CompiledHead, compile_head, compile_one
+from webhook.rules import WORKLOAD_ROOTS, CompiledException, CompiledHead, compile_head, compile_one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,8 @@ class CompiledWorkload:
     head: CompiledHead
     """Variables of the group expressions."""
     groups: tuple[CompiledGroup, ...]
+    exceptions: tuple[CompiledException, ...] = ()
+    """In the order of their names; for whom they hold, the policy makes no group."""
 
     @property
     def name(self) -> str:

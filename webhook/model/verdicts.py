@@ -23,6 +23,19 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExceptionUse:
+    """A PolicyException by which a rule was not applied."""
+
+    name: str
+    owner: str
+    reason: str
+    expires: str
+    """RFC 3339, in UTC."""
+    instead: str
+    """What the rule would have done: deny, warn, audit, patch or group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What one policy under one binding said; ``rule`` names the part that decided, such as ``validations[0]``."""
 
@@ -37,6 +50,8 @@ class Finding:
     """A metav1.StatusReason."""
     code: int = 422
     """The HTTP status that goes with ``reason``."""
+    exception: ExceptionUse | None = None
+    """Why the verdict is allow, where the rule itself says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

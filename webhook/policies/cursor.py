@@ -28,6 +28,11 @@ class Cursor:
         """Return where the value stands."""
         return Origin(self.document.path, self.node.line, self.field)
 
+    def origin_of(self, name: str) -> Origin:
+        """Return where one of the value's fields stands, or the value where it has no such field."""
+        line, _ = self.node.keys.get(name, (self.node.line, 0))
+        return Origin(self.document.path, line, ".".join(part for part in (self.field, name) if part))
+
     def fail(self, message: str, name: str = "") -> None:
         """Note an error at the value, or at one of its fields (also at one that is missing)."""
         line, column = self.node.keys.get(name, (self.node.line, self.node.column))

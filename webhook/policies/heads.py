@@ -70,7 +70,7 @@ def decode_head(root: Cursor, spec: Cursor) -> Head:
         origin=root.origin,
         failure_policy=FailurePolicy(spec.text("failurePolicy", "Fail", choices=("Fail", "Ignore"))),
         match_constraints=matched,
-        match_conditions=_conditions(spec),
+        match_conditions=decode_conditions(spec),
         param_kind=_param_kind(param_kind) if param_kind else None,
         variables=_variables(spec),
         labels=decode_labels(root),
@@ -190,7 +190,8 @@ def _wrong_resources(resources: tuple[str, ...]) -> str:
     return ""
 
 
-def _conditions(spec: Cursor) -> tuple[NamedExpression, ...]:
+def decode_conditions(spec: Cursor) -> tuple[NamedExpression, ...]:
+    """Read ``matchConditions``."""
     items = spec.mappings("matchConditions")
     if len(items) > _CONDITIONS_LIMIT:
         spec.fail(f"at most {_CONDITIONS_LIMIT} entries, not {len(items)}", "matchConditions")

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from webhook.errors import PolicyError
+from webhook.model.exceptions import PolicyException
 from webhook.model.objects import Object
 from webhook.model.policies import Action, Binding, MutatingPolicy, Origin, ValidatingPolicy, WorkloadPolicy
 from webhook.policies.cursor import Cursor, hint
+from webhook.policies.exceptions import decode_exception
 from webhook.policies.native import decode_binding, decode_mutating_binding, decode_mutating_policy, decode_validating_policy
 from webhook.policies.nodes import Document
 from webhook.policies.workload import decode_workload_policy
@@ -30,6 +32,7 @@ class Treatment(Enum):
     MUTATING_BINDING = "a binding that has no actions"
     TEST = "test cases, which are no part of a policy set"
     ASIDE = "an input of commands, no part of a policy set either"
+    EXCEPTION = "a PolicyException"
     LATER = "a kind that a later version loads"
     PLAIN = "any other object: it may serve as params"
 
@@ -43,7 +46,7 @@ _KINDS: dict[str, tuple[str, Treatment]] = {
     "MutatingWebhookConfiguration": (NATIVE, Treatment.PLAIN),
     "WorkloadPolicy": (OURS, Treatment.WORKLOAD),
     "WorkloadPolicyBinding": (OURS, Treatment.BINDING),
-    "PolicyException": (OURS, Treatment.LATER),
+    "PolicyException": (OURS, Treatment.EXCEPTION),
     "PreemptionPolicy": (OURS, Treatment.LATER),
     "PolicyTest": (OURS, Treatment.TEST),
     "Capabilities": (OURS, Treatment.ASIDE),
@@ -63,6 +66,7 @@ class Contents:
     mutating: list[MutatingPolicy] = field(default_factory=list)
     workload: list[WorkloadPolicy] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
+    exceptions: list[PolicyException] = field(default_factory=list)
     others: list[tuple[Object, Origin]] = field(default_factory=list)
     errors: list[PolicyError] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -86,6 +90,8 @@ def read_document(document: Document, contents: Contents) -> None:
                 ours = kind == "WorkloadPolicyBinding"
                 actions = (Action.DENY,) if ours else ()
                 contents.bindings.append(decode_binding(root, kind.removesuffix("Binding"), default_actions=actions))
+            case Treatment.EXCEPTION:
+                contents.exceptions += decode_exception(root)
             case Treatment.LATER:
                 root.fail(f"{kind} is not supported by this version: take the document out of the policy files", "kind")
             case Treatment.PLAIN:

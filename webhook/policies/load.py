@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from webhook.admission.attach import BoundWorkload
 from webhook.admission.policyset import ParamIndex, PolicySet, needs_of
 from webhook.errors import PolicyError, PolicySetError
-from webhook.groups import compile_workload
+from webhook.groups import CompiledWorkload, compile_workload
 from webhook.model.objects import Kind, ObjectKey, metadata_of
 from webhook.model.policies import Binding, Head, PolicySource
 from webhook.policies.cursor import hint
+from webhook.policies.exceptions import compile_exceptions, exception_warnings
 from webhook.policies.files import Sources, read_sources
 from webhook.policies.kinds import Contents, is_foreign_json, read_document
 from webhook.policies.nodes import BrokenSource, read_documents
-from webhook.rules import compile_mutating, compile_policy
+from webhook.rules import CompiledException, CompiledMutating, CompiledPolicy, compile_mutating, compile_policy
 from webhook.settings import ReloadSettings
 
 _Source = TypeVar("_Source")
-_Compiled = TypeVar("_Compiled")
+_Compiled = TypeVar("_Compiled", CompiledPolicy, CompiledMutating, CompiledWorkload)
 _KINDS = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "WorkloadPolicy")
 
 
-def load_policies(paths: Sequence[str | Path], *, limits: ReloadSettings | None = None) -> PolicySet:
-    """Load every policy below the given files and folders; raises PolicySetError with all that is wrong."""
+def load_policies(paths: Sequence[str | Path], *, limits: ReloadSettings | None = None, now: datetime | None = None) -> PolicySet:
+    """Load every policy below the given files and folders; raises PolicySetError with all that is wrong.
+
+    ``now`` decides which exceptions the warnings call expired; None: the clock does.
+    """
     limit = (limits or ReloadSettings()).file_limit_bytes
-    return compile_sources(read_sources(paths, limit_bytes=limit))
+    return compile_sources(read_sources(paths, limit_bytes=limit), now=now)
 
 
-def compile_sources(sources: Sources) -> PolicySet:
+def compile_sources(sources: Sources, *, now: datetime | None = None) -> PolicySet:
     """Build the set of policies from files already read; raises PolicySetError with all that is wrong."""
     contents = Contents(errors=list(sources.errors))
     for file in sources.files:
@@ -46,9 +51,10 @@ def compile_sources(sources: Sources) -> PolicySet:
             contents.errors.append(PolicyError(error.message, path=file.path, line=error.line, column=error.column))
     _keep_params(contents)
     _note_repeated(contents)
-    validating = _compile(contents.validating, compile_policy, contents.errors)
-    mutating = _compile(contents.mutating, compile_mutating, contents.errors)
-    workload = _compile(contents.workload, compile_workload, contents.errors)
+    excepted = compile_exceptions(contents.exceptions, dict(_policies(contents)), contents.errors)
+    validating = _compile(contents.validating, compile_policy, excepted[_KINDS[0]], contents.errors)
+    mutating = _compile(contents.mutating, compile_mutating, excepted[_KINDS[1]], contents.errors)
+    workload = _compile(contents.workload, compile_workload, excepted[_KINDS[2]], contents.errors)
     if contents.errors:
         raise PolicySetError(_unique(contents.errors))
     bound = _by_policy(contents.bindings)
@@ -58,16 +64,21 @@ def compile_sources(sources: Sources) -> PolicySet:
         workload=tuple(BoundWorkload(policy=p, bindings=bound.get((_KINDS[2], p.name), ())) for p in workload),
         params=ParamIndex.of(obj for obj, _ in contents.others),
         revision=sources.revision,
-        warnings=tuple(_warnings(contents, bound)),
+        warnings=(*_warnings(contents, bound), *exception_warnings(contents.exceptions, now or datetime.now(UTC))),
     )
     return replace(policies, needs=needs_of(policies))
 
 
-def _compile(sources: Iterable[_Source], compiler: Callable[[_Source], _Compiled], errors: list[PolicyError]) -> list[_Compiled]:
-    compiled = []
+def _compile(
+    sources: Iterable[_Source],
+    compiler: Callable[[_Source], _Compiled],
+    exceptions: Mapping[str, tuple[CompiledException, ...]],
+    errors: list[PolicyError],
+) -> list[_Compiled]:
+    compiled: list[_Compiled] = []
     for source in sorted(sources, key=_name):
         try:
-            compiled.append(compiler(source))
+            compiled.append(replace(compiler(source), exceptions=exceptions.get(_name(source), ())))
         except PolicySetError as error:
             errors.extend(error.errors)
     return compiled
@@ -101,6 +112,7 @@ def _note_repeated(contents: Contents) -> None:
     named = [
         *((kind, policy.head.name, policy.head.origin) for kind, policies in _policies(contents) for policy in policies),
         *((f"{binding.policy_kind}Binding", binding.name, binding.origin) for binding in contents.bindings),
+        *(("PolicyException", exception.name, exception.origin) for exception in contents.exceptions),
     ]
     named += [(str(Kind.of(obj)), str(ObjectKey.of(obj)).partition(" ")[2], origin) for obj, origin in contents.others]
     seen: dict[tuple[str, str], str] = {}

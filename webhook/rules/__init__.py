@@ -6,6 +6,7 @@ included. Must not know files, clients, clocks or how a review travels; what it 
 
 from webhook.rules.cluster import NEEDED_KINDS, UNDECIDED, ClusterView
 from webhook.rules.compile import (
+    CompiledException,
     CompiledHead,
     CompiledPolicy,
     CompiledValidation,
@@ -16,6 +17,7 @@ from webhook.rules.compile import (
     references,
 )
 from webhook.rules.declare import ACCESS_TYPES, ADMISSION_ROOTS, NAMESPACE_TYPE, REQUEST_TYPE, WORKLOAD_ROOTS
+from webhook.rules.exceptions import compile_exception, excepted, rule_on
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
 from webhook.rules.match import match
@@ -38,6 +40,7 @@ __all__ = [
     "BoundMutating",
     "Change",
     "ClusterView",
+    "CompiledException",
     "CompiledHead",
     "CompiledMutating",
     "CompiledMutation",
@@ -54,18 +57,21 @@ __all__ = [
     "World",
     "bare_namespace",
     "collect_params",
+    "compile_exception",
     "compile_head",
     "compile_mutating",
     "compile_one",
     "compile_policy",
     "conditions_hold",
     "denial_text",
+    "excepted",
     "invocations",
     "judge",
     "match",
     "mutate",
     "mutation_denial_text",
     "references",
+    "rule_on",
     "selects",
     "warning_text",
 ]

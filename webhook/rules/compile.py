@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from webhook.cel import CompileError, Declarations, Program, compile_expression
 from webhook.cel.types import DYN, Type
 from webhook.errors import PolicyError, PolicySetError
+from webhook.model.exceptions import PolicyException
 from webhook.model.policies import Expression, Head, NamedExpression, ValidatingPolicy, Validation
 from webhook.rules.declare import ADMISSION_ROOTS, IS_BOOL, IS_TEXT, IS_TEXT_OR_NULL, declare, with_variables, without_access
 
@@ -54,6 +55,26 @@ class CompiledHead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledException:
+    """A PolicyException, ready to be asked."""
+
+    source: PolicyException
+    head: CompiledHead
+    references: frozenset[str]
+    """Every root variable that some condition reads."""
+
+    @property
+    def name(self) -> str:
+        """Return the exception's name."""
+        return self.source.name
+
+    @property
+    def until(self) -> str:
+        """Return the moment of expiry as RFC 3339 has it."""
+        return self.source.expires.isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledValidation:
     """One validation; ``field`` is the object path it speaks of, if it is exactly one."""
 
@@ -71,6 +92,8 @@ class CompiledPolicy:
     head: CompiledHead
     validations: tuple[CompiledValidation, ...] = ()
     audit_annotations: tuple[NamedProgram, ...] = ()
+    exceptions: tuple[CompiledException, ...] = ()
+    """In the order of their names."""
     references: frozenset[str] = field(default_factory=frozenset)
     """Every root variable that some expression of the policy reads."""
 

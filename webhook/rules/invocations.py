@@ -11,7 +11,7 @@ from webhook.model.objects import Object
 from webhook.model.policies import Binding, Head
 from webhook.model.requests import AdmissionRequest
 from webhook.rules.cluster import UNDECIDED
-from webhook.rules.compile import CompiledHead
+from webhook.rules.compile import CompiledHead, NamedProgram
 from webhook.rules.match import is_exempt, match
 from webhook.rules.params import collect_params
 from webhook.rules.problems import RuleProblem
@@ -77,8 +77,13 @@ def conditions_hold(head: CompiledHead, situation: Situation, params: Object | N
     """
     if not head.match_conditions:
         return True
-    run, failures, undecided = Run.of_conditions(head, situation, params), [], False
-    for condition in head.match_conditions:
+    return all_hold(Run.of_conditions(head, situation, params), head.match_conditions)
+
+
+def all_hold(run: Run, conditions: Iterable[NamedProgram]) -> bool:
+    """Tell whether all conditions hold in a run, by the rules of ``conditions_hold``."""
+    failures, undecided = [], False
+    for condition in conditions:
         try:
             value = run.evaluate(condition.program)
         except EvaluationError as error:

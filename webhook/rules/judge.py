@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from webhook.model.policies import Action, Binding, FailurePolicy
 from webhook.model.verdicts import Admitted, Denied, Finding, Trail, Verdict
 from webhook.rules.compile import CompiledPolicy
 from webhook.rules.decide import Annotation, Decision, Outcome, annotate, broken, decide
+from webhook.rules.exceptions import excepted, rule_on
 from webhook.rules.invocations import Invocation, Misconfigured, conditions_hold, invocations
 from webhook.rules.problems import RuleProblem
 from webhook.rules.run import Run
@@ -98,7 +99,7 @@ def _record_invocation(policy: CompiledPolicy, step: Invocation, situation: Situ
     before = len(record.findings)
     decisions, annotations = _evaluate(policy, step, situation)
     for decision in decisions:
-        _record_decision(policy, step.binding, decision, skip=situation.skip_undecided, record=record)
+        _record_decision(policy, step.binding, decision, situation=situation, record=record)
     for annotation in annotations:
         _record_annotation(policy, step.binding, annotation, record)
     if decisions and len(record.findings) == before:
@@ -119,13 +120,16 @@ def _evaluate(
         return (broken(problem),), ()
 
 
-def _record_decision(policy: CompiledPolicy, binding: Binding, decision: Decision, *, skip: bool, record: _Record) -> None:
+def _record_decision(
+    policy: CompiledPolicy, binding: Binding, decision: Decision, *, situation: Situation, record: _Record
+) -> None:
     match decision.outcome:
         case Outcome.PASSED:
             return
         case Outcome.FAILED:
-            pass
-        case Outcome.UNDECIDED if skip:
+            _record_failure(policy, binding, decision, situation=situation, record=record)
+            return
+        case Outcome.UNDECIDED if situation.skip_undecided:
             finding = _finding(policy, binding, decision, Verdict.SKIP)
             record.findings.append(finding)
             record.warnings.append(f"Policy '{finding.policy}' with binding '{finding.binding}' was skipped: {decision.message}")
@@ -139,11 +143,22 @@ def _record_decision(policy: CompiledPolicy, binding: Binding, decision: Decisio
     _act(policy, binding, decision, record)
 
 
+def _record_failure(
+    policy: CompiledPolicy, binding: Binding, decision: Decision, *, situation: Situation, record: _Record
+) -> None:
+    """Let an exception of this rule have its say. Errors never come here: what broke has found nothing to except."""
+    ruling = rule_on(policy.exceptions, decision.rule, situation)
+    if ruling.exception is None:
+        _act(policy, binding, replace(decision, message=ruling.noted(decision.message)), record)
+        return
+    verdict = _verdict(binding)
+    record.findings.append(excepted(_finding(policy, binding, decision, verdict), ruling.exception, instead=verdict))
+
+
 def _act(policy: CompiledPolicy, binding: Binding, decision: Decision, record: _Record) -> None:
     """Do what the binding says of a failure; the finding carries the strongest of its actions."""
-    strongest = next((action for action in _STRENGTH if action in binding.actions), Action.AUDIT)
-    finding = _finding(policy, binding, decision, _VERDICTS[strongest])
-    record.deny(finding) if strongest is Action.DENY else record.findings.append(finding)
+    finding = _finding(policy, binding, decision, _verdict(binding))
+    record.deny(finding) if finding.verdict is Verdict.DENY else record.findings.append(finding)
     if Action.WARN in binding.actions:
         record.warnings.append(warning_text(finding))
     if Action.AUDIT in binding.actions:
@@ -156,6 +171,10 @@ def _act(policy: CompiledPolicy, binding: Binding, decision: Decision, record: _
                 "validationActions": [action.value for action in binding.actions],
             }
         )
+
+
+def _verdict(binding: Binding) -> Verdict:
+    return _VERDICTS[next((action for action in _STRENGTH if action in binding.actions), Action.AUDIT)]
 
 
 def _record_annotation(policy: CompiledPolicy, binding: Binding, annotation: Annotation, record: _Record) -> None:

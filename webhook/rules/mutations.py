@@ -12,7 +12,7 @@ from webhook.cel import Program
 from webhook.cel.types import Kind, Type, list_of
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.policies import MutatingPolicy, Mutation, PatchType
-from webhook.rules.compile import CompiledHead, compile_head, compile_one, references
+from webhook.rules.compile import CompiledException, CompiledHead, compile_head, compile_one, references
 
 _WANTED = {
     PatchType.APPLY_CONFIGURATION: (Type(Kind.STRUCT, "Object"),),
@@ -35,6 +35,8 @@ class CompiledMutating:
     source: MutatingPolicy
     head: CompiledHead
     mutations: tuple[CompiledMutation, ...] = ()
+    exceptions: tuple[CompiledException, ...] = ()
+    """In the order of their names."""
     references: frozenset[str] = field(default_factory=frozenset)
     """Every root variable that some expression of the policy reads."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Protocol
 
 from webhook.cel import HostObject
@@ -45,6 +46,8 @@ class Situation:
     limits: EvaluationSettings = field(default_factory=EvaluationSettings)
     expired: Callable[[], bool] = never
     """Tells whether the deadline of the whole review has passed."""
+    now: datetime | None = None
+    """The moment, with its time zone, at which exceptions are valid or expired; None: none of them applies."""
     skip_undecided: bool = False
     """True offline: a rule that needs a snapshot nobody gave is skipped, loudly. False in a cluster, where it follows
     the failurePolicy like any other rule that cannot be evaluated."""
