@@ -196,7 +196,7 @@ class Cluster(HostObject):
 
 
 def test_both_call_hosts() -> None:
-    declared = Declarations(variables=frozenset({"object"}), hosts={"cluster": {"group": 1}})
+    declared = Declarations(variables=frozenset({"object"}), hosts={"cluster": {"group": (1,)}})
     program = generated("cluster.group(object.name).members.exists(m, m == object.name)", declared)
     agree(program, {"object": {"name": "a"}, "cluster": Cluster()})
     agree(program, {"object": {"name": "a"}, "cluster": {}})

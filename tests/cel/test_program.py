@@ -112,14 +112,14 @@ def test_an_error_within_a_lazy_variable_is_an_error_of_the_expression() -> None
 
 
 def test_a_method_of_a_host_is_called_with_values() -> None:
-    declared = Declarations(variables=frozenset({"object"}), hosts={"cluster": {"group": 2}})
+    declared = Declarations(variables=frozenset({"object"}), hosts={"cluster": {"group": (2,)}})
     assert evaluate("cluster.group(object.name, 1 + 1)", declared, object={"name": "a"}, cluster=Cluster()) == ["group", "a", 2]
 
 
 @pytest.mark.parametrize("text", ["cluster.group(1)", "cluster.nope(1, 2)", "cluster.group"])
 def test_a_host_is_used_as_declared(text: str) -> None:
     with pytest.raises(CompileError):
-        compile_expression(text, Declarations(hosts={"cluster": {"group": 2}}))
+        compile_expression(text, Declarations(hosts={"cluster": {"group": (2,)}}))
 
 
 @pytest.mark.parametrize(
@@ -249,6 +249,6 @@ def test_no_evaluation_error_covers_up_a_bug_of_ours(data: Any, program: Any) ->
 
 
 def test_a_host_that_is_not_there_is_an_evaluation_error() -> None:
-    declared = Declarations(hosts={"cluster": {"group": 1}})
+    declared = Declarations(hosts={"cluster": {"group": (1,)}})
     with pytest.raises(EvaluationError, match="'cluster' is not available here"):
         evaluate("cluster.group('a')", declared)

@@ -78,7 +78,7 @@ EMPTY_POLICIES = PolicySet()
 
 
 def heads_of(policies: PolicySet) -> Iterator[tuple[Head, tuple[Binding, ...], frozenset[str]]]:
-    """Yield every policy's head, its bindings, and the root variables that its expressions read."""
+    """Yield every policy's head, its bindings, and what its expressions read: root variables, and methods of ``cluster``."""
     for policy, bindings in policies.validating:
         yield policy.head.source, bindings, policy.references
     for mutating, bindings in policies.mutating:
@@ -113,8 +113,9 @@ def needs_of(policies: PolicySet) -> frozenset[tuple[str, str]]:
         resources = [head.match_constraints, *(b.match_resources for b in bindings if b.match_resources)]
         if "namespaceObject" in roots or any(map(_selects_namespaces, resources)):
             found.add(("", "Namespace"))
-        if "cluster" in roots:
-            found |= NEEDED_KINDS
+        for method, kinds in NEEDED_KINDS.items():
+            if f"cluster.{method}" in roots:
+                found |= kinds
         kind = head.param_kind
         if kind and any(not _is_filed(kind, b.param_ref, policies.params) for b in bindings if b.param_ref):
             found.add((Kind.parse(kind.api_version, kind.kind).group, kind.kind))

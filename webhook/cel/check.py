@@ -198,11 +198,14 @@ class Checker:
             raise CompileError(f"undeclared method '{node.function}' of '{host}'{_hint(node.function, methods)}", *node.place)
         for argument in node.arguments:
             self.check(argument)
-        if len(node.arguments) != methods[node.function]:
-            wanted = methods[node.function]
-            raise CompileError(f"'{host}.{node.function}' takes {wanted} arguments, not {len(node.arguments)}", *node.place)
+        wanted = methods[node.function]
+        if len(node.arguments) not in wanted:
+            raise CompileError(
+                f"'{host}.{node.function}' takes {' or '.join(map(str, wanted))} arguments, not {len(node.arguments)}",
+                *node.place,
+            )
         self.host_calls[node] = host
-        self.references.add(host)
+        self.references.update((host, f"{host}.{node.function}"))
         return types.DYN
 
     def _resolve(self, node: Node, name: str, target: Node | None, arguments: Sequence[Node]) -> Type:

@@ -17,8 +17,8 @@ class Declarations:
     """Root variables of any type."""
     fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Roots whose first-level fields are all known, such as ``request``; another field is refused."""
-    hosts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Variables that are ``HostObject``s: their methods, and how many arguments each takes."""
+    hosts: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    """Variables that are ``HostObject``s: their methods, and how many arguments each may take."""
     types: Mapping[str, Type] = field(default_factory=dict)
     """Roots of a known type; the API server types ``request``, ``namespaceObject`` and ``variables``."""
     patch_types: bool = False

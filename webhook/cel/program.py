@@ -51,7 +51,7 @@ class Program(celpy.Runner):
         self._until_generated = GENERATED_AFTER + len(text) % _STAGGER  # not all of a policy set within one review
         self.text = text
         self.references = frozenset(checker.references)
-        """Root variables that the expression reads."""
+        """Root variables that the expression reads, and methods of host objects that it calls, as ``cluster.group``."""
         self.type: Type = checker.type_of(node)
         """Static type of the result."""
 

@@ -16,6 +16,7 @@ from webhook.admission import Endpoint
 from webhook.certs import load_profile
 from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart
+from webhook.cli.node_room import NodeRoom
 from webhook.cli.options import endpoint_names
 from webhook.cli.reviewer import LiveReviewer
 from webhook.cli.webhook_part import WebhookPart, material_store
@@ -89,14 +90,20 @@ class ClusterProcess:
 
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
         feed = SnapshotFeed(api, self._kinds())
+        room = NodeRoom(feed, lambda: capabilities.current)
         webhook = self._webhook_part(api) if self._plan.webhook else None
         watcher = PolicyWatcher(
-            self._paths, self._store, settings=self._settings.reload, told=lambda swap: self._told(swap, feed, webhook)
+            self._paths, self._store, settings=self._settings.reload, told=lambda swap: self._told(swap, feed, room, webhook)
         )
         controller = None
         if self._plan.controller:
             controller = ControllerPart(
-                api, feed, self._store, capabilities=lambda: capabilities.current, settings=self._settings.controller
+                api,
+                feed,
+                self._store,
+                capabilities=lambda: capabilities.current,
+                settings=self._settings.controller,
+                view=room.view,
             )
         async with asyncio.TaskGroup() as tasks:
             beside = [tasks.create_task(feed.run())]
@@ -107,7 +114,7 @@ class ClusterProcess:
             if controller is not None and not stop.is_set():
                 beside.append(tasks.create_task(controller.run()))
             if webhook is not None and not stop.is_set():
-                await self._serve(webhook, feed, capabilities, stop)
+                await self._serve(webhook, feed, capabilities, room, stop)
             await stop.wait()
             for task in beside:
                 task.cancel()
@@ -118,8 +125,16 @@ class ClusterProcess:
         await capabilities.look_first(_SYNC_SECONDS)
         await feed.wait_synced(_SYNC_SECONDS)
 
-    async def _serve(self, webhook: WebhookPart, feed: SnapshotFeed, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
-        reviewer = LiveReviewer(self._store, lambda: feed.current, lambda: capabilities.current, limits=self._settings.evaluation)
+    async def _serve(
+        self, webhook: WebhookPart, feed: SnapshotFeed, capabilities: CapabilityWatch, room: NodeRoom, stop: asyncio.Event
+    ) -> None:
+        reviewer = LiveReviewer(
+            self._store,
+            lambda: feed.current,
+            lambda: capabilities.current,
+            limits=self._settings.evaluation,
+            view=room.view,
+        )
         await webhook.run(
             reviewer,
             lambda: [] if feed.synced() else list(feed.problems()),
@@ -140,7 +155,7 @@ class ClusterProcess:
             profile.with_dns_names(*endpoint_names(self._plan.endpoint)),
         )
 
-    def _told(self, swap: Swap, feed: SnapshotFeed, webhook: WebhookPart | None) -> None:
+    def _told(self, swap: Swap, feed: SnapshotFeed, room: NodeRoom, webhook: WebhookPart | None) -> None:
         if isinstance(swap, Kept):
             self._metrics.reload_failed()
             _LOG.error("policies not reloaded; the previous set stays in force", revision=swap.revision, because=swap.because)
@@ -148,6 +163,7 @@ class ClusterProcess:
         self._metrics.reload_succeeded(swap.revision, time.time())
         _LOG.info("policies reloaded", revision=swap.revision, policies=swap.policies, warnings=swap.warnings)
         feed.want(self._kinds())
+        room.restart()
         if webhook is not None:
             webhook.policies_changed()
 

@@ -12,7 +12,9 @@ from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, Snaps
 from webhook.controller import Controller, Shortfall
 from webhook.model.actions import PlannedAction, Tell
 from webhook.model.groups import Capabilities
+from webhook.model.snapshot import Snapshot
 from webhook.policies import PolicyStore
+from webhook.rules import ClusterView
 from webhook.settings import ControllerSettings
 
 _REFUSALS = (400, 403, 413, 422)
@@ -44,6 +46,7 @@ class ControllerPart:
         *,
         capabilities: Callable[[], Capabilities],
         settings: ControllerSettings,
+        view: Callable[[Snapshot, str], ClusterView] = ClusterView,
     ) -> None:
         name = identity()
         self._elector = Elector(api, settings, identity=name)
@@ -55,6 +58,7 @@ class ControllerPart:
             capabilities,
             lambda snapshot: SnapshotWorld(snapshot=snapshot, files=store.current.params),
             settings,
+            view=view,
         )
 
     async def run(self) -> None:

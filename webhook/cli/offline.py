@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 from webhook.admission import PolicySet, SnapshotWorld, Surroundings, in_namespace, wrong_types
 from webhook.errors import InputError
@@ -15,6 +15,7 @@ from webhook.model.objects import Object, metadata_of
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
 from webhook.policies import Manifest, load_manifests
+from webhook.preemption import Capacity, NodeRoomView
 from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
 
@@ -31,13 +32,19 @@ class Offline:
     world: SnapshotWorld
     limits: EvaluationSettings
     default_namespace: str = "default"
+    room: NodeRoomView = field(init=False)
+    """Counted when the first policy asks."""
+
+    def __post_init__(self) -> None:
+        """Count the nodes' room once, whatever the number of objects."""
+        object.__setattr__(self, "room", NodeRoomView(cache(partial(Capacity.of, self.snapshot))))
 
     def situation(self, request: AdmissionRequest) -> Situation:
         """Put a request into this cluster."""
         return Situation(
             request=request,
             world=self.world,
-            cluster=ClusterView(self.snapshot, request.namespace),
+            cluster=ClusterView(self.snapshot, request.namespace, room=self.room, capabilities=self.surroundings.capabilities),
             limits=self.limits,
             expired=deadline(self.limits.deadline_seconds),
             skip_undecided=True,

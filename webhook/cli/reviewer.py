@@ -36,9 +36,10 @@ class LiveReviewer:
         *,
         limits: EvaluationSettings,
         invents_namespaces: bool = False,
+        view: Callable[[Snapshot, str], ClusterView] = ClusterView,
     ) -> None:
         self._policies, self._snapshot, self._capabilities = policies, snapshot, capabilities
-        self._limits, self._invents_namespaces = limits, invents_namespaces
+        self._limits, self._invents_namespaces, self._view = limits, invents_namespaces, view
 
     def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Callable[[], bool]) -> Reviewed:
         """Decide one decoded body by one policy set and one snapshot; ReviewError if it is no review."""
@@ -47,7 +48,7 @@ class LiveReviewer:
         situation = Situation(
             request=request,
             world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=self._invents_namespaces),
-            cluster=ClusterView(snapshot, request.namespace),
+            cluster=self._view(snapshot, request.namespace),
             limits=self._limits,
             expired=expired,
         )

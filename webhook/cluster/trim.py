@@ -41,11 +41,16 @@ _POD_SPEC = (
     "schedulingGates",
     "nodeName",
     "resourceClaims",
+    "containers",
+    "initContainers",
+    "overhead",
+    "resources",
 )
+_CONTAINERS: Tree = dict.fromkeys(("name", "resources", "restartPolicy"))
 TREES: dict[tuple[str, str], Tree] = {
     ("", "Pod"): {
         "metadata": _METADATA,
-        "spec": dict.fromkeys(_POD_SPEC),
+        "spec": dict.fromkeys(_POD_SPEC) | dict.fromkeys(("containers", "initContainers"), _CONTAINERS),
         "status": {"phase": None, "reason": None, "conditions": _CONDITIONS},
     },
     ("", "Node"): {

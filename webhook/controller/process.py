@@ -23,7 +23,7 @@ from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
-from webhook.rules import World
+from webhook.rules import ClusterView, World
 from webhook.settings import ControllerSettings
 
 _LOG = structlog.get_logger(__name__)
@@ -84,9 +84,11 @@ class Controller:
         capabilities: Callable[[], Capabilities],
         world: Callable[[Snapshot], World],
         settings: ControllerSettings,
+        *,
+        view: Callable[[Snapshot, str], ClusterView] = ClusterView,
     ) -> None:
         self._feed, self._actor, self._policies = feed, actor, policies
-        self._capabilities, self._world, self._settings = capabilities, world, settings
+        self._capabilities, self._world, self._settings, self._view = capabilities, world, settings, view
         self._queue: WorkQueue[ObjectKey] | None = None
         self._members = MemberIndex()
         self._applied: dict[ObjectKey, Object] = {}
@@ -164,6 +166,7 @@ class Controller:
             silent_wait_seconds=self._settings.silent_wait_seconds,
             expired=lambda: asyncio.get_running_loop().time() > deadline,
             members=self._members.members,
+            view=self._view,
         )
         actions = upkeep.plan(workload)
         for action in actions:

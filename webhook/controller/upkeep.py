@@ -47,6 +47,8 @@ class Upkeep:
     expired: Callable[[], bool]
     members: Callable[[str, str, Snapshot], Iterable[Object]]
     """Unfinished pods of a PodGroup, by namespace and name."""
+    view: Callable[[Snapshot, str], ClusterView] = ClusterView
+    """What expressions see of the cluster from a namespace."""
 
     def plan(self, workload: Object) -> tuple[PlannedAction, ...]:
         """Return what is to be done for a workload that carries our record; nothing for any other."""
@@ -90,7 +92,7 @@ class Upkeep:
         """Build the question of a CREATE that was: group expressions may read nothing of it but the object."""
         request = request_for(workload, Asker())
         return Situation(
-            request=request, world=self.world, cluster=ClusterView(self.snapshot, request.namespace), expired=self.expired
+            request=request, world=self.world, cluster=self.view(self.snapshot, request.namespace), expired=self.expired
         )
 
     def _unplanned(self, workload: Object, problem: GroupProblem, *, is_missing: bool) -> tuple[PlannedAction, ...]:

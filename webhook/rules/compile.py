@@ -18,12 +18,6 @@ from webhook.model.exceptions import PolicyException
 from webhook.model.policies import Expression, Head, NamedExpression, ValidatingPolicy, Validation
 from webhook.rules.declare import ADMISSION_ROOTS, IS_BOOL, IS_TEXT, IS_TEXT_OR_NULL, declare, with_variables, without_access
 
-_LATER_METHODS = frozenset(
-    {
-        "topology", "fit", "priorityClass", "resourceClaim", "resourceClaimTemplate", "deviceClass", "quotas", "capability",
-        "ageSeconds",
-    }
-)  # fmt: skip
 _WHY_NOT = {
     "authorizer": "authorizer cannot be used here: a message is composed, and a WorkloadPolicy evaluated again, without it",
     "request": "a WorkloadPolicy may not read request: the controller evaluates it again when no request is at hand",
@@ -208,7 +202,4 @@ def _explain(message: str, text: str, declarations: Declarations) -> str:
     for root, reason in _WHY_NOT.items():
         if root not in declarations.names and f"'{root}'" in message and re.search(rf"(?<![\w.]){root}\b", bare):
             return reason
-    for method in _LATER_METHODS:
-        if re.search(rf"\bcluster\.{method}\b", bare) and method in message:
-            return f"cluster.{method} is not supported by this version"
     return message.removesuffix(" (in container '')")
