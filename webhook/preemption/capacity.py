@@ -37,10 +37,14 @@ class Domain:
     nodes: dict[str, NodeRoom] = field(default_factory=dict)
     _sums: dict[bool, dict[str, int]] = field(default_factory=dict)
 
+    def all(self) -> list[NodeRoom]:
+        """Return the nodes as they are now: a large review asks from a thread while changes come in."""
+        return list(self.nodes.values())
+
     def total(self, *, empty: bool) -> Amounts:
         """Return the sum of what is free, or of what would be if no pod ran."""
         if empty not in self._sums:
-            self._sums[empty] = _sum(node.allocatable if empty else node.free for node in self.nodes.values())
+            self._sums[empty] = _sum(node.allocatable if empty else node.free for node in self.all())
         return self._sums[empty]
 
     def changed(self) -> None:
@@ -49,7 +53,7 @@ class Domain:
 
 
 class Capacity:
-    """The room of all nodes. Not for threads: whoever changes it and whoever asks share one."""
+    """The room of all nodes. One thread changes it; others may ask, and may see a change in its middle."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeRoom] = {}
@@ -78,7 +82,7 @@ class Capacity:
         """Return the domains of a topology key by its values; nodes without the label are in none."""
         if key not in self._domains:
             found = self._domains[key] = {}
-            for name, node in self._nodes.items():
+            for name, node in list(self._nodes.items()):
                 _enter(found, key, name, node)
         return self._domains[key]
 
@@ -163,6 +167,6 @@ def _occupied(pod: Object | None) -> tuple[str, Amounts]:
 def _sum(amounts: Iterable[Amounts]) -> dict[str, int]:
     total: dict[str, int] = {}
     for each in amounts:
-        for resource, amount in each.items():
+        for resource, amount in list(each.items()):
             total[resource] = total.get(resource, 0) + amount
     return total

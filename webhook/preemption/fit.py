@@ -30,7 +30,7 @@ class Fit:
 
 def fit(capacity: Capacity, demand: Amounts, placement: Placement, count: int, *, key: str = EVERYWHERE, empty: bool) -> Fit:
     """Look for room for ``count`` pods; ``empty`` asks of a cluster in which nothing runs."""
-    domains = capacity.domains(key)
+    domains = dict(capacity.domains(key))
     best, where = 0, ""
     # Totals say what a domain cannot exceed: with the roomiest first, most are never looked into.
     bounds = sorted(((_holds(domain.total(empty=empty), demand), name) for name, domain in domains.items()), reverse=True)
@@ -49,7 +49,7 @@ def fit(capacity: Capacity, demand: Amounts, placement: Placement, count: int, *
 def _count(domain: Domain, demand: Amounts, placement: Placement, enough: int, *, empty: bool) -> int:
     """Return how many pods a domain holds, or at least ``enough``."""
     total = 0
-    for node in domain.nodes.values():
+    for node in domain.all():
         room = _holds(node.allocatable if empty else node.free, demand)
         if room and not placement.obstacle(node.place):
             total += room
@@ -91,7 +91,7 @@ def _reason(
     said = f"{place} {state} {most} of {count} pods" if most else f"{place} {state} even one of {count} pods"
     if most == 0 and key == EVERYWHERE:
         said = f"no node {state} even one of {count} pods"
-    looked = domains[where].nodes.values() if most else [node for each in domains.values() for node in each.nodes.values()]
+    looked = domains[where].all() if most else [node for each in domains.values() for node in each.all()]
     short = _short(looked, demand, placement, empty=empty)
     return f"{said}: {short}" if short else said
 
