@@ -10,7 +10,7 @@ from typing import Any
 
 from webhook.cel import structs
 from webhook.cel.compare import is_key
-from webhook.cel.errors import EvaluationError, no_key
+from webhook.cel.errors import EvaluationError, Overrun, no_key
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.structs import TypedObject
@@ -47,7 +47,7 @@ def read_fields(start: Closure, fields: Sequence[str]) -> Closure:
             for field in fields:
                 value = value[field]
         except (KeyError, TypeError):
-            return follow(origin, fields)
+            return _follow(origin, fields, frame)
         return value
 
     return run
@@ -94,12 +94,18 @@ def follow_optionally(start: Closure, steps: list[tuple[Closure, bool]]) -> Clos
     def run(frame: Frame) -> Any:
         value = start(frame)
         taken = 0
-        for key, optional in steps:
-            if value is not NONE:
-                value = index_optionally(value, key(frame)) if optional else index(value, key(frame))
-            if value is NONE:
-                break
-            taken += 1
+        try:
+            for key, optional in steps:
+                if value is not NONE:
+                    value = index_optionally(value, key(frame)) if optional else index(value, key(frame))
+                if value is NONE:
+                    break
+                taken += 1
+        except Overrun:
+            raise
+        except EvaluationError:
+            frame[BUDGET].spend(taken + 1)
+            raise
         frame[BUDGET].spend(taken)
         return value
 
@@ -132,10 +138,15 @@ def test_optional(operand: Closure, field: str) -> Closure:
     return run
 
 
-def follow(value: Any, fields: Sequence[str]) -> Any:
-    """Follow fields step by step; raises EvaluationError where one is not there."""
-    for field in fields:
-        value = index(value, field)
+def _follow(value: Any, fields: Sequence[str], frame: Frame) -> Any:
+    """Follow fields step by step; raises EvaluationError where one is not there, and pays the steps behind it back."""
+    taken = 0
+    try:
+        for taken, field in enumerate(fields, 1):  # noqa: B007 - counts
+            value = index(value, field)
+    except EvaluationError:
+        frame[BUDGET].left += len(fields) - taken
+        raise
     return value
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from webhook.cel.budget import Budget
-from webhook.cel.costs import Formula, search_price
+from webhook.cel.costs import Formula, search_price, size_of
 from webhook.cel.declare import CLASSES, Function, Overload
-from webhook.cel.errors import EvaluationError, no_operand, no_overload
+from webhook.cel.errors import EvaluationError, Overrun, no_operand, no_overload
+from webhook.cel.failing import FAILED, Price, fail_call, fail_two
 from webhook.cel.frames import ACTIVATION, BUDGET, Closure, Frame
 from webhook.cel.values import HostObject, type_name
 
@@ -18,38 +17,37 @@ _UNGUARDED = frozenset({"contains", "endsWith", "startsWith"})
 
 
 def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[Closure], formula: Formula | None) -> Closure:
-    """Build the call of a function, given the overloads that the checker found to fit, and a price that depends on values."""
-    if formula is not None:
-        function, fitting = _priced_function(function, formula), tuple(_priced(item, formula) for item in fitting)
+    """Build the call of a function, given the overloads that the checker found to fit, and a price that depends on values.
+
+    The price is paid before anything is done with the values, even a look at their types: cel-go counts calls that no overload
+    takes, too.
+    """
+    price = None if formula is None else formula.run
     if function.operator is not None:
-        return _call_operator(function, arguments)
+        return _call_operator(function, arguments, price)
     if len(fitting) == 1:
-        return _call_one(fitting[0], arguments)
-    return _call_any(function, arguments)
+        return _call_one(fitting[0], arguments, price)
+    return _call_any(function, arguments, price)
 
 
-def _priced(item: Overload, formula: Formula) -> Overload:
-    """Return an overload that pays before it works."""
-    answer, metered, price = item.run, item.metered, formula.run
+def _values(arguments: Sequence[Closure], price: Price | None) -> Callable[[Frame], list[Any]]:
+    """Build what evaluates and pays for the arguments of a call."""
 
-    def run(budget: Budget, *values: Any) -> Any:
-        budget.spend(price(*values))
-        return answer(budget, *values) if metered else answer(*values)
+    def run(frame: Frame) -> list[Any]:
+        values: list[Any] = []
+        try:
+            for argument in arguments:
+                values.append(argument(frame))  # noqa: PERF401 - what there is when one fails must be known
+        except Overrun:
+            raise
+        except EvaluationError:
+            fail_call(values, arguments, frame, price)
+            raise
+        if price is not None:
+            frame[BUDGET].spend(price(*values))
+        return values
 
-    return replace(item, run=run, metered=True)
-
-
-def _priced_function(function: Function, formula: Formula) -> Function:
-    answer, price = function.operator, formula.run
-    overloads = tuple(_priced(item, formula) for item in function.overloads)
-    if answer is None:
-        return replace(function, overloads=overloads)
-
-    def run(budget: Budget, *values: Any) -> Any:
-        budget.spend(price(*values))
-        return answer(*values)
-
-    return replace(function, overloads=overloads, operator=run, metered=True)
+    return run
 
 
 def search(answer: Callable[[Any, str], Any], text: Closure, pattern: Any, name: str, length: int) -> Closure:
@@ -57,9 +55,9 @@ def search(answer: Callable[[Any, str], Any], text: Closure, pattern: Any, name:
 
     def run(frame: Frame) -> Any:
         value = text(frame)
+        frame[BUDGET].spend(search_price(size_of(value), length))
         if type(value) is not str:
             raise _mismatch(name, (value, ""))
-        frame[BUDGET].spend(search_price(len(value), length))
         return answer(pattern, value)
 
     return run
@@ -77,25 +75,43 @@ def call_host(host: str, method: str, arguments: Sequence[Closure]) -> Closure:
     return run
 
 
-def _call_operator(function: Function, arguments: Sequence[Closure]) -> Closure:
+def _call_operator(function: Function, arguments: Sequence[Closure], price: Price | None) -> Closure:
     answer = function.operator
     assert answer is not None  # noqa: S101 - looked at by the caller
-    if function.metered:
-        return lambda frame: answer(frame[BUDGET], *[argument(frame) for argument in arguments])
-    if len(arguments) == 1:
+    if len(arguments) == 1 and price is None:
         (only,) = arguments
         return lambda frame: answer(only(frame))
     if len(arguments) == 2:
-        first, second = arguments
-        return lambda frame: answer(first(frame), second(frame))
-    return lambda frame: answer(*[argument(frame) for argument in arguments])
+        return _call_two(answer, arguments[0], arguments[1], price)
+    values = _values(arguments, price)
+    return lambda frame: answer(*values(frame))
 
 
-def _call_one(chosen: Overload, arguments: Sequence[Closure]) -> Closure:
+def _call_two(answer: Callable[..., Any], first: Closure, second: Closure, price: Price | None) -> Closure:
+    """Build the call of an operator with two sides, as most are, without a list of values."""
+
+    def run(frame: Frame) -> Any:
+        left = FAILED
+        try:
+            left = first(frame)
+            right = second(frame)
+        except Overrun:
+            raise
+        except EvaluationError:
+            fail_two(left, second, frame, price)
+            raise
+        if price is not None:
+            frame[BUDGET].spend(price(left, right))
+        return answer(left, right)
+
+    return run
+
+
+def _call_one(chosen: Overload, arguments: Sequence[Closure], price: Price | None) -> Closure:
     """Build the call of the only overload that can fit; its arguments are checked all the same, as dyn may hide anything."""
     answer, metered, guards = chosen.run, chosen.metered, chosen.guards
     exact = [CLASSES.get(parameter) for parameter in chosen.parameters]
-    if len(arguments) == 1 and not metered:
+    if len(arguments) == 1 and not metered and price is None:
         (only,), (guard,) = arguments, guards
 
         def run_one(frame: Frame) -> Any:
@@ -106,19 +122,11 @@ def _call_one(chosen: Overload, arguments: Sequence[Closure]) -> Closure:
 
         return run_one
     if len(arguments) == 2 and None not in exact:
-        left, right = arguments
-        left_class, right_class = exact
-
-        def run_two(frame: Frame) -> Any:
-            one, other = left(frame), right(frame)
-            if type(one) is left_class and type(other) is right_class:
-                return answer(frame[BUDGET], one, other) if metered else answer(one, other)
-            raise _mismatch(chosen.function, (one, other))
-
-        return run_two
+        return _call_pair(chosen, exact, arguments[0], arguments[1], price)
+    read = _values(arguments, price)
 
     def run(frame: Frame) -> Any:
-        values = [argument(frame) for argument in arguments]
+        values = read(frame)
         for guard, value in zip(guards, values, strict=True):
             if not guard(value):
                 raise _mismatch(chosen.function, values)
@@ -127,13 +135,38 @@ def _call_one(chosen: Overload, arguments: Sequence[Closure]) -> Closure:
     return run
 
 
-def _call_any(function: Function, arguments: Sequence[Closure]) -> Closure:
+def _call_pair(chosen: Overload, exact: Sequence[type | None], left: Closure, right: Closure, price: Price | None) -> Closure:
+    """Build the call of an overload with two parameters of which each takes one class only."""
+    answer, metered = chosen.run, chosen.metered
+    left_class, right_class = exact
+
+    def run_two(frame: Frame) -> Any:
+        one = FAILED
+        try:
+            one = left(frame)
+            other = right(frame)
+        except Overrun:
+            raise
+        except EvaluationError:
+            fail_two(one, right, frame, price)
+            raise
+        if price is not None:
+            frame[BUDGET].spend(price(one, other))
+        if type(one) is left_class and type(other) is right_class:
+            return answer(frame[BUDGET], one, other) if metered else answer(one, other)
+        raise _mismatch(chosen.function, (one, other))
+
+    return run_two
+
+
+def _call_any(function: Function, arguments: Sequence[Closure], price: Price | None) -> Closure:
     candidates = [item for item in function.overloads if len(item.parameters) == len(arguments)]
-    if len(arguments) == 1:
+    if len(arguments) == 1 and price is None:
         return _call_by_class(function, candidates, arguments[0])
+    read = _values(arguments, price)
 
     def run(frame: Frame) -> Any:
-        values = [argument(frame) for argument in arguments]
+        values = read(frame)
         for item in candidates:
             if all(guard(value) for guard, value in zip(item.guards, values, strict=True)):
                 return item.run(frame[BUDGET], *values) if item.metered else item.run(*values)

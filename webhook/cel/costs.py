@@ -15,11 +15,16 @@ from typing import Any
 
 from webhook.cel import types
 from webhook.cel.declare import Overload
+from webhook.cel.errors import go_panic
+from webhook.cel.networks import Address, Network
 from webhook.cel.types import Kind, Type
-from webhook.cel.values import UInt
+from webhook.cel.values import UInt, entries_of, go_name
 
 LIST, MAP, STRUCT = 10, 30, 40
 """Making a list, a map, a typed object (cel-go common/cost.go)."""
+
+LONGEST_RANGE = 1_000_000
+"""Longest list that ``lists.range`` makes (cel-go ext/lists.go, defaultMaxRangeSize)."""
 
 _UNCOUNTED = 1_000
 _FORMAT_SIZES: Mapping[str, int] = {
@@ -55,7 +60,7 @@ def search_price(text: int, pattern: int) -> int:
 
 
 def size_of(value: Any) -> int:
-    """Return the size that costs count with: 1 for what has none."""
+    """Return the size that costs count with: 1 for what has none, such as an argument that failed."""
     kind = type(value)
     if kind is str or kind is list or kind is dict or kind is bytes:
         return len(value)
@@ -81,20 +86,26 @@ def traversal_price(value: Any) -> int:
             waiting.extend(item)
         elif kind is bytes:
             total += len(item) // 10
-        elif kind is dict:
-            waiting.extend(item)
-            waiting.extend(item.values())
+        elif isinstance(item, Mapping):
+            for pair in entries_of(item):
+                waiting.extend(pair)
         else:
             total += 1
     return total
 
 
-def sorting_price(items: list[Any]) -> int:
-    """Return the price of comparing every element with every other one."""
+def sorting_price(items: Any) -> int:
+    """Return the price of comparing every element with every other one; Go panics over what is no list, even a failure."""
+    if type(items) is not list:
+        raise go_panic(f"interface conversion: {_go_class(items)} is not traits.Lister")
     if not items:
         return LIST + 1
     tenths = 21 if type(items[0]) in (str, bytes) else 20
     return len(items) * len(items) * tenths // 10 + LIST + 1
+
+
+def _go_class(value: Any) -> str:
+    return "*types.Err" if type(value) is object else go_name(value)
 
 
 def _texts(times: int = 1) -> Formula:
@@ -103,30 +114,48 @@ def _texts(times: int = 1) -> Formula:
     return Formula(lambda text, *_: (size_of(text) * times + 9) // 10, f"(len({{0}}) * {times} + 9) // 10")
 
 
+def _bits(network: Any) -> int:
+    return (network.length + 7) // 8 if isinstance(network, Network) else size_of(network)
+
+
 def _contains_ip(network: Any, address: Any) -> int:
-    bits = walk(2 * ((network.length + 7) // 8))
-    return bits + walk(len(address)) if type(address) is str else bits
+    return walk(2 * _bits(network)) + (0 if isinstance(address, Address) else walk(size_of(address)))
 
 
 def _contains_cidr(network: Any, other: Any) -> int:
-    size = (network.length + 7) // 8
-    return walk(2 * size) + walk(size) + 1 + (walk(len(other)) if type(other) is str else 0)
+    size = _bits(network)
+    return walk(2 * size) + walk(size) + 1 + (0 if isinstance(other, Network) else walk(size_of(other)))
 
 
-def _selector(_: Any, text: str) -> int:
-    return LIST + walk(len(text)) + (len(text) + 1) // 2 * (LIST + STRUCT)
+def _selector(_: Any, text: Any) -> int:
+    length = size_of(text)
+    return LIST + walk(length) + (length + 1) // 2 * (LIST + STRUCT)
 
 
-def _flatten(items: list[Any], depth: int = 1) -> int:
-    return len(items) * max(depth, 1) + LIST + 1 if depth else LIST + 1
+def _validate(format_: Any, text: Any) -> int:
+    longest = _FORMAT_SIZES.get(getattr(format_, "name", ""))
+    return 1 if longest is None else search_price(size_of(text), longest)
 
 
-def _slice(_: Any, start: int, end: int) -> int:
-    return max(end - start, 0) + LIST + 1
+def _flatten(items: Any, depth: Any = 1) -> int:
+    if type(depth) is not int:
+        raise go_panic(f"interface conversion: ref.Val is {_go_class(depth)}, not types.Int")
+    return size_of(items) * abs(max(depth, -1)) + LIST + 1
+
+
+def _slice(items: Any, start: Any, end: Any) -> int:
+    """Price a slice by what comes out: 1 for a failure."""
+    if type(items) is list and type(start) is type(end) is int and 0 <= start <= end <= len(items):
+        return end - start + LIST + 1
+    return 1 + LIST + 1
+
+
+def _range(size: Any) -> int:
+    return (size if type(size) is int and 0 <= size <= LONGEST_RANGE else 1) + LIST + 1
 
 
 def _sets(times: int) -> Formula:
-    return Formula(lambda left, right: len(left) * len(right) * times + 1)
+    return Formula(lambda left, right: size_of(left) * size_of(right) * times + 1)
 
 
 def _add(left: Any, right: Any) -> int:
@@ -144,7 +173,7 @@ def _sort(items: Any) -> int:
 
 _ONE_TEXT, _TWO_TEXTS = _texts(), _texts(2)
 _TRAVERSAL = Formula(lambda target, *_: traversal_price(target))
-_SEARCH = Formula(lambda text, pattern, *_: search_price(len(text), len(pattern)))
+_SEARCH = Formula(lambda text, pattern, *_: search_price(size_of(text), size_of(pattern)))
 _SELF = 0
 
 MEMBERSHIP = Formula(lambda _, items: size_of(items))
@@ -162,7 +191,7 @@ BY_NAME: Mapping[str, int | Formula] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _TRAVERSAL),
     **dict.fromkeys(("find", "findAll"), _SEARCH),
     **dict.fromkeys(("fieldSelector", "labelSelector"), Formula(_selector)),
-    "validate": Formula(lambda format_, text: search_price(len(text), _FORMAT_SIZES[format_.name])),
+    "validate": Formula(_validate),
     "containsIP": Formula(_contains_ip),
     "containsCIDR": Formula(_contains_cidr),
     "join": _SELF,
@@ -173,10 +202,10 @@ BY_NAME: Mapping[str, int | Formula] = {
 _TEXT_COMPARISON = Formula(lambda left, right: walk(min(size_of(left), size_of(right))))
 _TWO_SIDES = Formula(lambda left, right: walk(size_of(left) + size_of(right)), "(len({0}) + len({1}) + 9) // 10")
 _BY_ONE_OVERLOAD: Mapping[tuple[str, Type | Kind], int | Formula] = {
-    ("startsWith", types.STRING): Formula(lambda _, part: walk(len(part)), "(len({1}) + 9) // 10"),
-    ("endsWith", types.STRING): Formula(lambda _, part: walk(len(part)), "(len({1}) + 9) // 10"),
+    ("startsWith", types.STRING): Formula(lambda _, part: walk(size_of(part)), "(len({1}) + 9) // 10"),
+    ("endsWith", types.STRING): Formula(lambda _, part: walk(size_of(part)), "(len({1}) + 9) // 10"),
     ("contains", types.STRING): Formula(
-        lambda text, part: walk(len(text)) * walk(len(part)), "((len({0}) + 9) // 10) * ((len({1}) + 9) // 10)"
+        lambda text, part: walk(size_of(text)) * walk(size_of(part)), "((len({0}) + 9) // 10) * ((len({1}) + 9) // 10)"
     ),
     ("matches", types.STRING): _SEARCH,
     ("ip", types.STRING): _ONE_TEXT,
@@ -189,11 +218,11 @@ _BY_ONE_OVERLOAD: Mapping[tuple[str, Type | Kind], int | Formula] = {
     **{(name, type_): _TEXT_COMPARISON for name in ("_<_", "_<=_", "_>_", "_>=_") for type_ in (types.STRING, types.BYTES)},
     ("slice", Kind.LIST): Formula(_slice),
     ("flatten", Kind.LIST): Formula(_flatten),
-    ("reverse", Kind.LIST): Formula(lambda items: len(items) + LIST + 1),
+    ("reverse", Kind.LIST): Formula(lambda items: size_of(items) + LIST + 1),
     ("distinct", Kind.LIST): Formula(sorting_price),
     ("sort", Kind.LIST): Formula(sorting_price),
     ("@sortByAssociatedKeys", Kind.LIST): Formula(sorting_price),
-    ("lists.range", types.INT): Formula(lambda size: max(size, 0) + LIST + 1),
+    ("lists.range", types.INT): Formula(_range),
     ("sets.contains", Kind.LIST): _sets(1),
     ("sets.intersects", Kind.LIST): _sets(1),
     ("sets.equivalent", Kind.LIST): _sets(2),

@@ -8,8 +8,9 @@ from typing import Any
 
 from webhook.cel.budget import Budget
 from webhook.cel.compare import contains, equal, order
-from webhook.cel.costs import comparison_price, size_of
+from webhook.cel.costs import MEMBERSHIP, comparison_price, size_of
 from webhook.cel.errors import EvaluationError, Overrun, go_panic, no_overload
+from webhook.cel.failing import FAILED, Price, fail_two
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.values import Optional, make_map
@@ -119,11 +120,24 @@ def negate(operand: Closure) -> Closure:
     return run
 
 
+def operands(left: Closure, right: Closure, frame: Frame, price: Price | None = None) -> tuple[Any, Any]:
+    """Evaluate both sides; ``price`` is what the operator costs by its arguments, for where one of them fails."""
+    one = FAILED
+    try:
+        one = left(frame)
+        return one, right(frame)
+    except Overrun:
+        raise
+    except EvaluationError:
+        fail_two(one, right, frame, price)
+        raise
+
+
 def equals(left: Closure, right: Closure) -> Closure:
     """Build ``left == right``."""
 
     def run(frame: Frame) -> bool:
-        one, other = left(frame), right(frame)
+        one, other = operands(left, right, frame)
         kind = type(one)
         if kind is type(other) and kind in SAME:
             if kind is str and len(one) > 10 < len(other):
@@ -138,7 +152,7 @@ def differs(left: Closure, right: Closure) -> Closure:
     """Build ``left != right``."""
 
     def run(frame: Frame) -> bool:
-        one, other = left(frame), right(frame)
+        one, other = operands(left, right, frame)
         return unequal(one, other, frame[BUDGET])
 
     return run
@@ -195,7 +209,7 @@ def compare(left: Closure, right: Closure, name: str) -> Closure:
     python = COMPARISONS[name]
 
     def run(frame: Frame) -> bool:
-        one, other = left(frame), right(frame)
+        one, other = operands(left, right, frame)
         if type(one) is int and type(other) is int:
             return bool(python(one, other))
         return bool(python(order(one, other, name), 0))
@@ -210,8 +224,8 @@ def is_in(left: Closure, right: Closure) -> Closure:
     """Build ``left in right``."""
 
     def run(frame: Frame) -> bool:
-        value = left(frame)
-        return contains(right(frame), value, frame[BUDGET])
+        value, items = operands(left, right, frame)
+        return contains(items, value, frame[BUDGET])
 
     return run
 
@@ -220,7 +234,7 @@ def is_in_list(left: Closure, right: Closure) -> Closure:
     """Build ``left in right`` where the right side is known to be a list: it costs as much as that is long."""
 
     def run(frame: Frame) -> bool:
-        value, items = left(frame), right(frame)
+        value, items = operands(left, right, frame, MEMBERSHIP.run)
         frame[BUDGET].spend(size_of(items))
         return contains(items, value, frame[BUDGET])
 

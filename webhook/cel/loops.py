@@ -11,6 +11,7 @@ from typing import Any
 from webhook.cel.budget import Budget
 from webhook.cel.compare import require_bool
 from webhook.cel.errors import EvaluationError, Overrun, no_overload
+from webhook.cel.failing import FAILED, Price, fail_turns
 from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.library.sorting import sort_by_keys
 from webhook.cel.pricing import Rates
@@ -18,6 +19,7 @@ from webhook.cel.show import show
 from webhook.cel.values import NONE, Optional, entries_of, go_name, make_map, type_name
 
 Slots = tuple[int, ...]
+LoopParts = tuple[Closure, Slots, Closure | None, Rates]
 
 
 def _elements(value: Any) -> list[Any]:
@@ -38,7 +40,7 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
     raise EvaluationError(f"unsupported comprehension range type: {go_name(value)}", "bad_range")
 
 
-def _turns(slots: Slots, value: Any, frame: Frame) -> tuple[int, Iterable[Any]]:
+def _turns(slots: Slots, value: Any, frame: Frame) -> tuple[int, Iterator[Any]]:
     """Count the turns of a loop, and make what sets the loop variables for each and yields the first of them."""
     if len(slots) == 2:
         pairs = _pairs(value)
@@ -58,7 +60,7 @@ def _set_pairs(slots: Slots, pairs: list[tuple[Any, Any]], frame: Frame) -> Iter
         yield frame[slots[0]]
 
 
-def _paid(range_: Closure, slots: Slots, rates: Rates, frame: Frame) -> Iterable[Any]:
+def _paid(range_: Closure, slots: Slots, rates: Rates, frame: Frame) -> Iterator[Any]:
     """Return the turns of a loop that always runs to its end, paid for already."""
     count, turns = _turns(slots, range_(frame), frame)
     frame[BUDGET].spend(count * rates.each)
@@ -99,7 +101,18 @@ def exists_one(range_: Closure, slots: Slots, body: Closure, rates: Rates) -> Cl
     """Build ``exists_one``: no absorption, every element must have an answer."""
 
     def run(frame: Frame) -> bool:
-        found = sum(require_bool(body(frame)) for _ in _paid(range_, slots, rates, frame))
+        turns = _paid(range_, slots, rates, frame)
+        found = 0
+        try:
+            for _ in turns:
+                if require_bool(body(frame)):
+                    found += 1
+        except Overrun:
+            raise
+        except EvaluationError:
+            frame[BUDGET].spend(found * rates.kept)
+            fail_turns(turns, body, None, rates.kept, frame)
+            raise
         frame[BUDGET].spend(found * rates.kept)
         return found == 1
 
@@ -118,39 +131,42 @@ def _filtered(turns: Iterable[Any], filter_: Closure | None, rates: Rates, frame
             yield item
 
 
-def transform(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
-    """Build ``map`` and ``transformList``."""
+def _collect(parts: LoopParts, make: Callable[[Iterator[Any], Frame], Any], after: Closure | None) -> Closure:
+    """Build a loop that runs to its end, even if it fails: ``after`` is what cel-go evaluates of a turn that is lost already."""
+    range_, slots, filter_, rates = parts
 
-    def run(frame: Frame) -> list[Any]:
+    def run(frame: Frame) -> Any:
         turns = _paid(range_, slots, rates, frame)
-        return [body(frame) for _ in _filtered(turns, filter_, rates, frame)]
+        try:
+            return make(_filtered(turns, filter_, rates, frame), frame)
+        except Overrun:
+            raise
+        except EvaluationError:
+            fail_turns(turns, filter_, after, rates.kept, frame)
+            raise
 
     return run
+
+
+def transform(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
+    """Build ``map`` and ``transformList``."""
+    return _collect((range_, slots, filter_, rates), lambda turns, frame: [body(frame) for _ in turns], body)
 
 
 def keep(range_: Closure, slots: Slots, body: Closure, rates: Rates) -> Closure:
     """Build ``filter``."""
-    return lambda frame: list(_filtered(_paid(range_, slots, rates, frame), body, rates, frame))
+    return _collect((range_, slots, body, rates), lambda turns, _: list(turns), None)
 
 
 def transform_map(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
     """Build ``transformMap``: the keys stay (of a list: the positions)."""
-
-    def run(frame: Frame) -> Mapping[Any, Any]:
-        turns = _paid(range_, slots, rates, frame)
-        return make_map([(key, body(frame)) for key in _filtered(turns, filter_, rates, frame)])
-
-    return run
+    parts = (range_, slots, filter_, rates)
+    return _collect(parts, lambda turns, frame: make_map([(key, body(frame)) for key in turns]), None)
 
 
 def transform_entries(range_: Closure, slots: Slots, filter_: Closure | None, body: Closure, rates: Rates) -> Closure:
     """Build ``transformMapEntry``: every element becomes a map, and no key may come twice."""
-
-    def run(frame: Frame) -> Mapping[Any, Any]:
-        turns = _paid(range_, slots, rates, frame)
-        return merge_entries(body(frame) for _ in _filtered(turns, filter_, rates, frame))
-
-    return run
+    return _collect((range_, slots, filter_, rates), lambda turns, frame: merge_entries(body(frame) for _ in turns), body)
 
 
 def merge_entries(maps: Iterable[Any]) -> Mapping[Any, Any]:
@@ -169,15 +185,24 @@ def merge_entries(maps: Iterable[Any]) -> Mapping[Any, Any]:
     return make_map(entries)
 
 
-def sort_by(range_: Closure, slots: Slots, body: Closure, rates: Rates, price: Callable[[list[Any]], int]) -> Closure:
+def sort_by(range_: Closure, slots: Slots, body: Closure, rates: Rates, price: Price) -> Closure:
     """Build ``sortBy``."""
 
     def run(frame: Frame) -> list[Any]:
-        items = range_(frame)
+        turns: Iterable[Any] = ()
+        try:
+            items = range_(frame)
+            turns = _paid(lambda _: items, slots, rates, frame)
+            keys = [body(frame) for _ in turns]
+        except Overrun:
+            raise
+        except EvaluationError:
+            fail_turns(turns, None, body, 0, frame)
+            frame[BUDGET].spend(price(FAILED))
+            raise
+        frame[BUDGET].spend(price(keys))
         if type(items) is not list:
             raise EvaluationError(f"got '{go_name(items)}', expected iterable type", "bad_range")
-        keys = [body(frame) for _ in _paid(lambda _: items, slots, rates, frame)]
-        frame[BUDGET].spend(price(keys))
         return sort_by_keys(items, keys)
 
     return run

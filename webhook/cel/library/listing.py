@@ -6,14 +6,13 @@ from typing import Any
 
 from webhook.cel.budget import Budget
 from webhook.cel.compare import position_of
+from webhook.cel.costs import LONGEST_RANGE
 from webhook.cel.declare import operator, overload
 from webhook.cel.errors import EvaluationError, no_operand, no_overload
 from webhook.cel.library.sorting import sort_by_keys
 
 _SORTABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _BATCH = 1_000
-_LONGEST_RANGE = 1_000_000
-"""Longest list that ``lists.range`` makes (ext/lists.go, defaultMaxRangeSize)."""
 
 
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:
@@ -60,8 +59,8 @@ def _sort(items: Any) -> list[Any]:
 def _range(size: int) -> list[int]:
     if size < 0:
         raise EvaluationError(f"lists.range: size must be non-negative, got {size}", "out_of_range")
-    if size > _LONGEST_RANGE:
-        raise EvaluationError(f"lists.range: size {size} exceeds maximum allowed ({_LONGEST_RANGE})", "out_of_range")
+    if size > LONGEST_RANGE:
+        raise EvaluationError(f"lists.range: size {size} exceeds maximum allowed ({LONGEST_RANGE})", "out_of_range")
     return list(range(size))
 
 
