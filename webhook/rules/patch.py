@@ -27,6 +27,45 @@ class _Null:
         return self
 
 
+class _Draft:
+    """The object between operations: what one of them writes into is copied first, and all the rest stays shared."""
+
+    def __init__(self, obj: Object) -> None:
+        self.root: Any = obj
+        self._own: dict[int, Any] = {}
+        """What was made here, by identity; kept, so that nothing else takes the identity."""
+
+    def find(self, path: str, otherwise: str, *, to_write: bool = True) -> tuple[Any, str]:
+        """Return the mapping or list that a path ends in, and its last step."""
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+        if steps and to_write:
+            self.root = self._mine(self.root)
+        place = self.root if steps else None
+        for step in steps[:-1]:
+            place = self._step(place, step, to_write=to_write)
+            if not isinstance(place, dict | list):
+                break
+        if not isinstance(place, dict | list):
+            raise RuleProblem(f"{otherwise}: missing value")
+        return place, steps[-1]
+
+    def _step(self, place: Any, key: str, *, to_write: bool) -> Any:
+        try:
+            found = _get(place, key)
+        except RuleProblem:
+            return None
+        if to_write and isinstance(found, dict | list):
+            found = place[_index(key, len(place)) if isinstance(place, list) else key] = self._mine(found)
+        return found
+
+    def _mine(self, value: Any) -> Any:
+        if id(value) in self._own or not isinstance(value, dict | list):
+            return value
+        made = value.copy()
+        self._own[id(made)] = made
+        return made
+
+
 _NULL: Final = _Null()
 _INDEX = re.compile(r"[+-]?[0-9]+")
 
@@ -47,58 +86,59 @@ class _TestFailed(Exception):  # noqa: N818 - not an error: the patch is then le
 
 
 def apply_patch(obj: Object, operations: Sequence[PatchOperation]) -> Any:
-    """Return the patched object, or ``obj`` itself where a ``test`` failed; raises RuleProblem for what does not apply."""
-    document = _plain(obj)  # a copy: the operations write into it
+    """Return the patched object, or ``obj`` itself where a ``test`` failed; raises RuleProblem for what does not apply.
+
+    What the patch does not touch is shared with ``obj``, and values are shared with the operations that gave them.
+    """
+    draft = _Draft(obj)
     try:
         for operation in operations:
-            document = _apply(document, operation)
+            _apply(draft, operation)
     except _TestFailed:
         return obj
     except RuleProblem as problem:
         raise RuleProblem(f"JSON Patch: {problem}") from problem
-    return _plain(document)
+    return _plain(draft.root) if any(operation.value is None for operation in operations) else draft.root
 
 
-def _apply(document: Any, operation: PatchOperation) -> Any:
+def _apply(draft: _Draft, operation: PatchOperation) -> None:
     match operation.op:
         case "add":
-            _add(document, operation)
+            _add(draft, operation)
         case "remove":
-            _remove(document, operation)
+            _remove(draft, operation)
         case "replace":
-            return _replace(document, operation)
+            _replace(draft, operation)
         case "move":
-            _move(document, operation)
+            _move(draft, operation)
         case "copy":
-            _copy(document, operation)
+            _copy(draft, operation)
         case "test":
-            _test(document, operation)
+            _test(draft, operation)
         case other:
             raise RuleProblem(f"Unexpected kind: {other}")
-    return document
 
 
-def _add(document: Any, operation: PatchOperation) -> None:
+def _add(draft: _Draft, operation: PatchOperation) -> None:
     path = operation.path
-    place, key = _find(document, path, f'add operation does not apply: doc is missing path: "{path}"')
+    place, key = draft.find(path, f'add operation does not apply: doc is missing path: "{path}"')
     _told(f"error in add for path: '{path}'", _put, place, key, _given(operation))
 
 
-def _remove(document: Any, operation: PatchOperation) -> None:
+def _remove(draft: _Draft, operation: PatchOperation) -> None:
     path = operation.path
-    place, key = _find(document, path, f'remove operation does not apply: doc is missing path: "{path}"')
+    place, key = draft.find(path, f'remove operation does not apply: doc is missing path: "{path}"')
     _told(f"error in remove for path: '{path}'", _drop, place, key)
 
 
-def _replace(document: Any, operation: PatchOperation) -> Any:
+def _replace(draft: _Draft, operation: PatchOperation) -> None:
     path, value = operation.path, _given(operation)
     if path == "":
-        if isinstance(value, _Null):
-            return {}  # the library reads null as a mapping without entries
-        if not isinstance(value, dict | list):
+        if not isinstance(value, dict | list | _Null):
             raise RuleProblem("replace operation value must be object or array: %!w(<nil>)")
-        return value
-    place, key = _find(document, path, f"replace operation does not apply: doc is missing path: {path}")
+        draft.root = {} if isinstance(value, _Null) else value  # the library reads null as a mapping without entries
+        return
+    place, key = draft.find(path, f"replace operation does not apply: doc is missing path: {path}")
     if isinstance(place, list):
         try:
             place[_index(key, len(place))] = value
@@ -106,37 +146,36 @@ def _replace(document: Any, operation: PatchOperation) -> Any:
             raise RuleProblem(f"replace operation does not apply: doc is missing key: {path}: missing value") from problem
     else:
         place[key] = value
-    return document
 
 
-def _move(document: Any, operation: PatchOperation) -> None:
+def _move(draft: _Draft, operation: PatchOperation) -> None:
     origin, path = operation.source, operation.path
     if not origin:
         raise RuleProblem("move operation failed to decode from: operation, missing from field: missing value")
-    place, key = _find(document, origin, f"move operation does not apply: doc is missing from path: {origin}")
+    place, key = draft.find(origin, f"move operation does not apply: doc is missing from path: {origin}")
     value = _told(f"error in move for path: '{key}'", _get, place, key)
     _told(f"error in move for path: '{key}'", _drop, place, key)
-    place, key = _find(document, path, f"move operation does not apply: doc is missing destination path: {path}")
+    place, key = draft.find(path, f"move operation does not apply: doc is missing destination path: {path}")
     _told(f"error in move for path: '{path}'", _put, place, key, value)
 
 
-def _copy(document: Any, operation: PatchOperation) -> None:
+def _copy(draft: _Draft, operation: PatchOperation) -> None:
     origin, path = operation.source, operation.path
     if not origin:
         raise RuleProblem("copy operation failed to decode from: operation, missing from field: missing value")
-    place, key = _find(document, origin, f"copy operation does not apply: doc is missing from path: {origin}")
+    place, key = draft.find(origin, f"copy operation does not apply: doc is missing from path: {origin}", to_write=False)
     value = _told(f"error in copy for from: '{origin}'", _get, place, key)
-    place, key = _find(document, path, f"copy operation does not apply: doc is missing destination path: {path}")
-    _told("error while adding value during copy", _put, place, key, copy.deepcopy(value))
+    place, key = draft.find(path, f"copy operation does not apply: doc is missing destination path: {path}")
+    _told("error while adding value during copy", _put, place, key, copy.deepcopy(value))  # the two may part later
 
 
-def _test(document: Any, operation: PatchOperation) -> None:
+def _test(draft: _Draft, operation: PatchOperation) -> None:
     path, wanted = operation.path, operation.value
-    found = document
+    found = draft.root
     if not path and wanted is MISSING:
         raise RuleProblem("test operation of everything needs a value")  # the library would panic
     if path:
-        place, key = _find(document, path, f"test operation does not apply: is missing path: {path}")
+        place, key = draft.find(path, f"test operation does not apply: is missing path: {path}", to_write=False)
         found = _told(f"error in test for path: '{path}'", _get, place, key)
     if found is None and wanted is MISSING:
         return
@@ -147,23 +186,7 @@ def _test(document: Any, operation: PatchOperation) -> None:
 def _given(operation: PatchOperation) -> Any:
     if operation.value is MISSING:
         return None
-    return _NULL if operation.value is None else copy.deepcopy(operation.value)
-
-
-def _find(document: Any, path: str, otherwise: str) -> tuple[Any, str]:
-    """Return the mapping or list that a path ends in, and its last step."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
-    place = document if steps else None
-    for step in steps[:-1]:
-        try:
-            place = _get(place, step)
-        except RuleProblem:
-            place = None
-        if not isinstance(place, dict | list):
-            break
-    if not isinstance(place, dict | list):
-        raise RuleProblem(f"{otherwise}: missing value")
-    return place, steps[-1]
+    return _NULL if operation.value is None else operation.value
 
 
 def _get(place: Any, key: str) -> Any:
