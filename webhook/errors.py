@@ -3,6 +3,7 @@
 * GangwardenError
   - UsageError        the person at the command line: a flag or a path is wrong
   - PolicyError       a policy author must edit a file (has path, line, field)
+    - CasesError      … or a file of test cases
   - InputError        the owner of a manifest must mend it (has source and document)
   - ReviewError       the caller of the webhook sent what we cannot read (has an HTTP status)
   - CertificateError  an operator must replace key or certificate material
@@ -68,6 +69,12 @@ class PolicySetError(PolicyError):
     def advice(self) -> str:
         """Name the file to edit where there is but one error; otherwise each line names its own."""
         return self.errors[0].advice() if len(self.errors) == 1 else ""
+
+
+class CasesError(PolicySetError):
+    """Everything that is wrong with a file of test cases."""
+
+    exit_code = 4
 
 
 class InputError(GangwardenError):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.builders import pod_group
-from webhook.admission.expect import differences
+from webhook.admission import expect as expecting
 from webhook.model.cases import Expectation
+from webhook.model.objects import Object
 from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Trail, Verdict
 
 
@@ -26,6 +28,11 @@ def answer(*findings: Finding) -> Answer:
 
 def expect(verdict: str, **parts: Any) -> Expectation:
     return Expectation(verdict=Verdict(verdict), **parts)
+
+
+def differences(expected: Expectation, actual: Answer, created: Sequence[Object]) -> tuple[str, ...]:
+    found = expecting.differences(expected, actual, created)
+    return tuple(sentence for difference in found for sentence in difference.sentences)
 
 
 DENIED = answer(finding())
@@ -104,3 +111,26 @@ def test_groups_are_found_among_what_would_be_created() -> None:
     assert differences(expect("allow", groups=(wrong,)), ALLOWED, created) == (
         "groups[0].spec.schedulingPolicy.gang.minCount: expected 3, got 2",
     )
+
+
+def shown(expected: Expectation, actual: Answer, created: Sequence[Object] = ()) -> list[tuple[str, object, object]]:
+    return [(found.what, found.expected, found.actual) for found in expecting.differences(expected, actual, created)]
+
+
+def test_only_the_part_that_is_spoken_of_is_shown() -> None:
+    part = {"spec": {"a": 2, "list": [1, {"b": 3}]}}
+    assert shown(expect("allow", patched=part), PATCHED) == [
+        ("patched", part, {"spec": {"a": 1, "list": [1, {"b": 2}]}}),
+    ]
+    wrong = {"kind": "PodGroup", "metadata": {"name": "c"}}
+    assert shown(expect("allow", groups=(wrong,)), ALLOWED, [pod_group("a", 2).build()]) == [
+        ("groups[0]", wrong, {"kind": "PodGroup", "metadata": {"name": "a"}}),
+    ]
+    assert shown(expect("deny", message="at most 9"), DENIED) == [
+        (
+            "finding",
+            {"verdict": "deny", "message": "at most 9"},
+            {"verdict": "deny", "rule": "validations[0]", "message": "at most 8 pods"},
+        )
+    ]
+    assert shown(expect("deny"), answer()) == [("finding", {"verdict": "deny"}, {"verdict": "skip"})]

@@ -15,9 +15,11 @@ from webhook.admission.configurations import (
     plan_configurations,
     webhook_needs,
 )
+from webhook.admission.coverage import Ledger
 from webhook.admission.decode import decode_review
 from webhook.admission.defaults import apply_defaults
 from webhook.admission.encode import encode_review
+from webhook.admission.expect import result_differences
 from webhook.admission.fields import UnknownField, unknown_fields, wrong_types
 from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, recorded_bound, served_policies
 from webhook.admission.review import Round, decide
@@ -30,6 +32,7 @@ __all__ = [
     "BoundWorkload",
     "Checker",
     "Endpoint",
+    "Ledger",
     "ParamIndex",
     "PathNeeds",
     "PolicySet",
@@ -52,6 +55,7 @@ __all__ = [
     "plan_configurations",
     "recorded_bound",
     "request_for",
+    "result_differences",
     "review_of",
     "served_policies",
     "unknown_fields",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cache
 from threading import Lock
 from typing import Any, cast
@@ -94,6 +95,18 @@ class Program(celpy.Runner):
             raise EvaluationError("evaluation nested too deeply", "depth") from None
         except Exception as error:
             raise EvaluationError(f"internal error: {type(error).__name__}: {error}", "internal") from error
+
+    def observed(self, see: Callable[[Any], None]) -> Program:
+        """Return this program as one that shows each value to ``see``; an evaluation that fails has none."""
+
+        def evaluate(activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
+            value = self.evaluate(activation, budget)
+            see(value)
+            return value
+
+        twin = copy(self)
+        twin.__dict__["evaluate"] = evaluate
+        return twin
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"

@@ -14,13 +14,13 @@ from webhook.admission import (
     ParamIndex,
     PolicySet,
     apply_defaults,
-    bind_unbound,
     is_finding,
     request_for,
     served_policies,
     unknown_fields,
 )
 from webhook.cli.asking import asker_of, check_old, load_before
+from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.offline import load_offline, placed
 from webhook.cli.options import FILE, FILE_OR_FOLDER, policy_option
 from webhook.model.objects import Object
@@ -43,13 +43,7 @@ STANDARD_INPUT = "-"
 @click.option("--namespace-object", metavar="FILE", type=FILE, help="The Namespace of the manifests.")
 @click.option("--operation", type=click.Choice([o.value for o in Operation]), default="CREATE", show_default=True)
 @click.option("--old", metavar="FILE", type=FILE, help="The object before an UPDATE; of several, those of the same name.")
-@click.option(
-    "--unbound",
-    type=click.Choice(["deny", "skip"]),
-    default="deny",
-    show_default=True,
-    help="What a policy without a binding does; in the API server it does nothing.",
-)
+@unbound_option
 @click.option("--raw", is_flag=True, help="Do not apply the API's defaults first.")
 @click.option("--user", default="", metavar="NAME", help="Who asks; an administrator by default.")
 @click.option("--group", "groups", multiple=True, metavar="G", help="A group of who asks; may be repeated.")
@@ -83,14 +77,8 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None) -> tuple[P
         known = [obj for objects in policies.params.objects.values() for obj in objects]
         policies = replace(policies, params=ParamIndex.of([*known, *added]))
     notes = tuple(f"warning: {warning}" for warning in policies.warnings)
-    if unbound == "deny":
-        names = [p.head.source.name for p, bindings in policies.validating if not bindings]
-        names += [policy.name for policy, bindings in policies.mutating if not bindings]
-        names += [bound.policy.name for bound in policies.workload if not bound.bindings]
-        if names:
-            notes += (f"note: without a binding, and taken as denying everywhere (--unbound=deny): {', '.join(names)}",)
-        policies = bind_unbound(policies)
-    return policies, notes
+    policies, told = bound_or_not(policies, unbound)
+    return policies, notes + told
 
 
 def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any]) -> list[Result]:

@@ -1,12 +1,14 @@
-"""Test cases of policies (kind PolicyTest), decoded, with the contents of the files they name."""
+"""Test cases of policies (kind PolicyTest), decoded, with the contents of the files they name; and what came of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from webhook.model.objects import Object
 from webhook.model.policies import Origin
 from webhook.model.requests import Operation, UserInfo
+from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
 
 
@@ -55,3 +57,43 @@ class PolicyTest:
     policies: tuple[str, ...]
     """Files or folders, as paths that can be opened."""
     cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing that is not as expected."""
+
+    what: str
+    """finding, patched, groups, or such as ``groups[0]``."""
+    expected: Any
+    actual: Any
+    """Of an object only the part of which the expectation speaks; None where there is nothing."""
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A case, and what the policies said."""
+
+    test: str
+    """Name of the PolicyTest."""
+    case: Case
+    results: tuple[Result, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return what is not as expected, one sentence each."""
+        return tuple(sentence for difference in self.differences for sentence in difference.sentences)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What cases have exercised of one rule of a policy."""
+
+    policy: str
+    rule: str
+    """Such as ``validations[0]`` or ``matchConditions[1] (is-gang)``."""
+    origin: Origin
+    missing: tuple[str, ...]
+    """What no case has brought about, such as ``denied``; empty: fully covered."""

@@ -11,6 +11,7 @@ from webhook.policies.load import load_policies
 from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
+from webhook.policies.suites import find_tests, policy_files
 from webhook.policies.watch import PolicyWatcher
 
 __all__ = [
@@ -26,11 +27,13 @@ __all__ = [
     "Swapped",
     "bundled_policies",
     "bundled_profile",
+    "find_tests",
     "is_source",
     "load_cases",
     "load_manifests",
     "load_policies",
     "manifest_files",
+    "policy_files",
     "read_documents",
     "read_manifests",
 ]

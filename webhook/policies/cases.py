@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from webhook.errors import PolicyError, PolicySetError
+from webhook.errors import CasesError, PolicyError
 from webhook.model.cases import Case, Expectation, PolicyTest
 from webhook.model.objects import Object
 from webhook.model.requests import Operation, UserInfo
@@ -31,7 +31,7 @@ _VERDICTS = tuple(verdict.value for verdict in Verdict)
 
 
 def load_cases(path: str | Path) -> tuple[PolicyTest, ...]:
-    """Load the tests of a file, files that they name included; raises PolicySetError with all that is wrong.
+    """Load the tests of a file, files that they name included; raises CasesError with all that is wrong.
 
     Documents of other kinds in the file are left alone: policies and their tests may share one.
     """
@@ -39,7 +39,7 @@ def load_cases(path: str | Path) -> tuple[PolicyTest, ...]:
     roots = [root for document in _read(Path(path), errors) for root in roots_of(document, errors)]
     tests = [_test(root) for root in roots if treatment_of(root) is Treatment.TEST]
     if errors:
-        raise PolicySetError(list({str(error): error for error in errors}.values()))
+        raise CasesError(list({str(error): error for error in errors}.values()))
     return tuple(tests)
 
 

@@ -5,20 +5,36 @@ from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, juni
 from webhook.reports.machine import json_text, results_json
 from webhook.reports.sarif import sarif_json
 from webhook.reports.terminal import print_error, print_notes, print_overview, print_results, print_review, terminal
+from webhook.reports.trials import (
+    TRIAL_RULES,
+    print_coverage,
+    print_trial_counts,
+    print_trials,
+    trial_diagnostics,
+    trial_suites,
+    trials_json,
+)
 
 __all__ = [
+    "TRIAL_RULES",
     "JUnitCase",
     "JUnitSuite",
     "diagnostic_suites",
     "github_annotations",
     "json_text",
     "junit_xml",
+    "print_coverage",
     "print_error",
     "print_notes",
     "print_overview",
     "print_results",
     "print_review",
+    "print_trial_counts",
+    "print_trials",
     "results_json",
     "sarif_json",
     "terminal",
+    "trial_diagnostics",
+    "trial_suites",
+    "trials_json",
 ]

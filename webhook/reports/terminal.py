@@ -45,10 +45,10 @@ def print_review(console: Console, results: Sequence[Result]) -> None:
     for result in results:
         for operation in result.patch or ():
             value = f" {json.dumps(operation['value'], ensure_ascii=False)}" if "value" in operation else ""
-            console.print(f"    [blue]patch[/blue]  {operation['op']} {_plain(operation['path'])}{_plain(value)}")
+            console.print(f"    [blue]patch[/blue]  {operation['op']} {plain(operation['path'])}{plain(value)}")
         for created in result.creates or ():
-            console.print(f"    [blue]creates[/blue] {_plain(_title(created))}")
-            console.print(_plain(_indent(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
+            console.print(f"    [blue]creates[/blue] {plain(_title(created))}")
+            console.print(plain(indented(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
 
 
 def print_overview(console: Console, reviews: Sequence[Sequence[Result]]) -> None:
@@ -69,21 +69,21 @@ def print_notes(console: Console, notes: Iterable[str]) -> None:
     """Print what should be known beside the results, one line each: ``warning: …`` or ``note: …``."""
     for note in notes:
         word, _, rest = note.partition(":")
-        console.print(f"[yellow]{_plain(word)}:[/yellow]{_plain(rest)}")
+        console.print(f"[yellow]{plain(word)}:[/yellow]{plain(rest)}")
 
 
 def print_error(console: Console, error: GangwardenError) -> None:
     """Print what is wrong and what to do next."""
-    console.print(f"[bold red]error:[/bold red] {_plain(str(error))}")
+    console.print(f"[bold red]error:[/bold red] {plain(str(error))}")
     advice = error.advice()
     if advice:
-        console.print(_plain(advice))
+        console.print(plain(advice))
 
 
 def _print_manifests(console: Console, results: Sequence[Result]) -> None:
     for source, found in groupby(results, key=lambda result: result.source):
         group = list(found)
-        console.print(f"[bold]{_plain(_title(group[0].object))}[/bold]  [dim]{_plain(source)}[/dim]")
+        console.print(f"[bold]{plain(_title(group[0].object))}[/bold]  [dim]{plain(source)}[/dim]")
         for result in group:
             _print_finding(console, result)
 
@@ -96,7 +96,7 @@ def _print_finding(console: Console, result: Result) -> None:
     verdict.append(_printable(first)).rstrip()
     console.print(verdict)
     for text in others:
-        console.print(_plain(_indent(text, 9)))
+        console.print(plain(indented(text, 9)))
 
 
 def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
@@ -126,11 +126,12 @@ def _title(obj: Object) -> str:
     return f"{Kind.of(obj).kind} {meta['namespace']}/{name}" if meta.get("namespace") else f"{Kind.of(obj).kind} {name}"
 
 
-def _indent(text: str, width: int) -> str:
+def indented(text: str, width: int) -> str:
+    """Return text with every line moved to the right."""
     return "\n".join(" " * width + line for line in text.rstrip().splitlines())
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text that rich takes for nothing but text."""
     return escape(_printable(text))
 

@@ -1,0 +1,276 @@
+"""``gangwarden test``: what passes is one line, what fails is shown, and whatever was not tested is no success."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.builders import job
+from tests.cli.conftest import Gangwarden, Write
+from tests.policies.writing import OURS, binding, validating, workload, workload_binding
+from webhook.model.objects import Object
+
+PATIENCE = 60.0  # seconds until a test gives up; nothing measures time against it
+
+
+def cases(*items: Object, name: str = "sizes", **spec: Any) -> Object:
+    return {"apiVersion": OURS, "kind": "PolicyTest", "metadata": {"name": name}, "spec": {**spec, "cases": list(items)}}
+
+
+def case(name: str, pods: int, verdict: str, **expect: Any) -> Object:
+    return {"name": name, "object": job("a").parallelism(pods).build(), "expect": {"verdict": verdict, **expect}}
+
+
+SMALL, LARGE = case("a small Job", 2, "allow"), case("a large Job", 20, "deny", rule="validations[0]")
+WRONG = case("a Job of nine", 9, "allow")
+
+
+@pytest.fixture
+def repository(write: Write) -> Write:
+    """A folder ``sizes`` with a policy; what is written are its cases."""
+    write("sizes/policy.yaml", validating(), binding())
+
+    def written(*items: Object, **spec: Any) -> str:
+        return write("sizes/cases.yaml", cases(*items, **spec))
+
+    return written  # type: ignore[return-value]  # the same file each time
+
+
+def test_what_passes_is_a_line(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(SMALL, LARGE)
+    for given in ((), ("sizes",), ("sizes/cases.yaml",), ("sizes/policy.yaml",)):
+        result = gangwarden("test", *given)
+        assert result.output == "ok    sizes/cases.yaml  sizes  2 passed\n\n2 passed, 0 failed, in 1 file\n"
+        assert result.exit_code == 0
+
+
+def test_what_fails_is_shown_as_a_diff_and_exits_with_1(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(SMALL, WRONG)
+    result = gangwarden("test")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "FAIL  sizes/cases.yaml  sizes  1 passed, 1 failed",
+        "      a Job of nine  sizes/cases.yaml:2",
+        "        expected allow, got deny: deny by sizes/validations[0] (failed expression: object.spec.parallelism <= 8)",
+        "          --- expected",
+        "          +++ actual",
+        "          @@ -1 +1,3 @@",
+        "          -verdict: allow",
+        "          +verdict: deny",
+        "          +rule: validations[0]",
+        "          +message: 'failed expression: object.spec.parallelism <= 8'",
+        "",
+        "1 passed, 1 failed, in 1 file",
+    ]
+
+
+def test_a_changed_object_and_its_groups_are_compared_in_yaml(gangwarden: Gangwarden, write: Write) -> None:
+    write("gangs/policy.yaml", workload(), workload_binding())
+    quorum = {"kind": "PodGroup", "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
+    patched = {"metadata": {"name": "b"}}
+    write("gangs/cases.yaml", cases(case("a gang", 2, "allow", patched=patched, groups=[quorum])))
+    output = gangwarden("test").output
+    for line in (
+        "patched.metadata.name: expected 'b', got 'a'",
+        "groups[0].spec.schedulingPolicy.gang.minCount: expected 3, got 2",
+        " patched:",
+        "-    name: b",
+        "+    name: a",
+        "-        minCount: 3",
+        "+        minCount: 2",
+    ):
+        assert line in output
+
+
+def test_only_the_named_cases_run(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(SMALL, WRONG)
+    assert gangwarden("test", "-k", "small").exit_code == 0
+    assert "0 passed, 1 failed" in gangwarden("test", "-k", "of nine").output
+    assert "1 passed, 1 failed" in gangwarden("test", "-k", "sizes").output
+
+
+def test_fail_fast_stops_at_the_first_failure(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(WRONG, SMALL)
+    assert "0 passed, 1 failed" in gangwarden("test", "-x").output
+    assert "1 passed, 1 failed" in gangwarden("test").output
+
+
+@pytest.mark.parametrize("given", [("sizes/policy.yaml",), ("-k", "no such case")])
+def test_nothing_tested_is_a_failure(given: tuple[str, ...], gangwarden: Gangwarden, write: Write) -> None:
+    write("sizes/policy.yaml", validating(), binding())
+    if "-k" in given:
+        write("sizes/cases.yaml", cases(SMALL))
+    result = gangwarden("test", *given)
+    assert result.exit_code == 1
+    assert "nothing was tested" in result.stderr
+
+
+def test_a_test_of_no_policy_at_all_is_a_broken_policy(gangwarden: Gangwarden, write: Write) -> None:
+    write("cases.yaml", cases(case("a Job", 2, "skip")))
+    result = gangwarden("test")
+    assert result.exit_code == 3
+    assert "cases.yaml: there is no policy in what this test names" in result.output
+
+
+@pytest.mark.parametrize(
+    ("files", "args", "code", "told"),
+    [
+        pytest.param({}, ("nowhere",), 2, "does not exist", id="no such path"),
+        pytest.param({}, ("--watch", "-o", "json"), 2, "--watch goes with text output only", id="watching a machine"),
+        pytest.param({}, ("-x", "--require-full-coverage"), 2, "needs every case", id="coverage of a part"),
+        pytest.param({"sizes/policy.yaml": "a: ["}, (), 3, "sizes/policy.yaml:2", id="a broken policy"),
+        pytest.param({"sizes/cases.yaml": "kind: PolicyTest\na: ["}, (), 4, "sizes/cases.yaml:3", id="broken cases"),
+    ],
+)
+def test_exit_codes(
+    files: dict[str, str], args: tuple[str, ...], code: int, told: str, *, gangwarden: Gangwarden, repository: Write, write: Write
+) -> None:
+    repository(SMALL)
+    for name, text in files.items():
+        write(name, text)
+    result = gangwarden("test", *args)
+    assert (result.exit_code, told in result.output) == (code, True), result.output
+
+
+def test_an_object_that_the_api_server_cannot_decode_is_a_broken_input(gangwarden: Gangwarden, repository: Write) -> None:
+    obj = job("a").at("metadata.labels", {"team": 5}).build()
+    repository({"name": "a number for text", "object": obj, "expect": {"verdict": "allow"}})
+    result = gangwarden("test")
+    assert (result.exit_code, "metadata.labels" in result.output) == (4, True)
+
+
+def test_further_policies_are_asked_too(gangwarden: Gangwarden, repository: Write, write: Write) -> None:
+    repository(SMALL)
+    write("more/policy.yaml", validating("more", "object.spec.parallelism > 2"), binding("more", "more"))
+    assert gangwarden("test", "sizes").exit_code == 0
+    assert "got deny: deny by more/validations[0]" in gangwarden("test", "sizes", "-p", "more").output
+
+
+def test_an_unbound_policy_denies_unless_told_otherwise(gangwarden: Gangwarden, write: Write) -> None:
+    write("sizes/policy.yaml", validating())
+    write("sizes/cases.yaml", cases(LARGE))
+    denied = gangwarden("test")
+    assert (denied.exit_code, "taken as denying everywhere" in denied.stderr) == (0, True)
+    assert gangwarden("test", "--unbound", "skip").exit_code == 1
+
+
+def test_coverage_names_what_no_case_brings_about(gangwarden: Gangwarden, repository: Write, write: Write) -> None:
+    repository(SMALL)
+    write("other/policy.yaml", validating("other"), binding("other", "other"))
+    lines = gangwarden("test", "--coverage").output.splitlines()
+    assert lines[2:8] == [
+        "Rule coverage  0 of 2",
+        "    0 of 1   other",
+        "             validations[0] never denied and never allowed  other/policy.yaml:2",
+        "    0 of 1   sizes",
+        "             validations[0] never denied  sizes/policy.yaml:2",
+        "",
+    ]
+
+
+def test_full_coverage_can_be_required(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(SMALL)
+    assert gangwarden("test").exit_code == 0
+    assert gangwarden("test", "--require-full-coverage").exit_code == 1
+    repository(SMALL, LARGE)
+    assert gangwarden("test", "--require-full-coverage").exit_code == 0
+
+
+def test_json_is_complete(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(SMALL, WRONG)
+    document = json.loads(gangwarden("test", "-o", "json", "--coverage").stdout)
+    assert (document["apiVersion"], document["kind"]) == (OURS, "TestResult")
+    assert document["summary"] == {"passed": 1, "failed": 1, "covered": 1, "rules": 1}
+    first, second = document["cases"]
+    assert (first["name"], first["file"], first["line"], first["passed"]) == ("a small Job", "sizes/cases.yaml", 2, True)
+    assert first["results"][0]["verdict"] == "allow"
+    (difference,) = second["differences"]
+    assert (difference["what"], difference["expected"]) == ("finding", {"verdict": "allow"})
+    assert document["coverage"] == [
+        {"policy": "sizes", "rule": "validations[0]", "file": "sizes/policy.yaml", "line": 2, "missing": []}
+    ]
+
+
+def test_ci_formats_tell_of_failed_cases_and_of_required_coverage(gangwarden: Gangwarden, repository: Write) -> None:
+    repository(SMALL, case("a Job of two", 2, "deny"))
+    required = ("test", "--require-full-coverage", "-o")
+    annotations = gangwarden(*required, "github").stdout.splitlines()
+    assert annotations == [
+        "::error file=sizes/cases.yaml,line=2,title=failed-case%3A a Job of two::expected deny, got allow: allow by sizes",
+        "::error file=sizes/policy.yaml,line=2,title=not-covered%3A sizes::validations[0] never denied by any test case of sizes",
+    ]
+    results = json.loads(gangwarden(*required, "sarif").stdout)["runs"][0]["results"]
+    assert [result["ruleId"] for result in results] == ["failed-case", "not-covered"]
+    root = ElementTree.fromstring(gangwarden(*required, "junit").stdout.encode())
+    assert [(suite.get("name"), suite.get("tests"), suite.get("failures")) for suite in root] == [
+        ("sizes", "2", "1"),
+        ("rule coverage", "1", "1"),
+    ]
+    assert gangwarden("test", "-k", "small", "-o", "github").stdout == ""
+
+
+class Watching:
+    """``gangwarden test --watch`` as a process, and what it has said so far."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [str(Path(sys.executable).parent / "gangwarden"), "test", "--watch", "sizes"]
+        self.text, self._seen = "", 0
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.text += line
+
+    def hear(self, words: str) -> None:
+        """Wait until it says something that it has not said before."""
+        give_up = time.monotonic() + PATIENCE
+        while words not in self.text[self._seen :]:
+            assert time.monotonic() < give_up, f"never said {words!r}: {self.text}"
+            time.sleep(0.02)
+        self._seen = self.text.index(words, self._seen) + len(words)
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
+
+
+@pytest.fixture
+def watching(repository: Write, tmp_path: Path) -> Iterator[Watching]:
+    repository(SMALL, LARGE)
+    started = Watching(tmp_path)
+    yield started
+    if started.process.poll() is None:
+        started.process.kill()
+        started.process.wait(PATIENCE)
+    assert started.process.stdout is not None
+    started.process.stdout.close()
+
+
+def test_watch_runs_again_on_every_edit_and_survives_a_broken_one(watching: Watching, repository: Write, write: Write) -> None:
+    watching.hear("2 passed, 0 failed")
+    write("sizes/policy.yaml", validating("sizes", "object.spec.parallelism <= 1"), binding())
+    watching.hear("1 passed, 1 failed")
+    write("sizes/policy.yaml", validating("sizes", "object.spec.parallelism <="))
+    watching.hear("error: sizes/policy.yaml:2")
+    write("sizes/policy.yaml", validating(), binding())
+    watching.hear("2 passed, 0 failed")
+    write("sizes/cases.yaml", "kind: PolicyTest\na: [")
+    watching.hear("error: sizes/cases.yaml:3")
+    repository(SMALL)
+    watching.hear("1 passed, 0 failed")
+    assert watching.end() == 0
