@@ -1,13 +1,13 @@
 """What one validating policy says in one run, validation by validation.
 
-Follows apiserver pkg/admission/plugin/policy/validating/validator.go. One thing differs and does not show: a
-messageExpression is evaluated only where its validation has failed.
+Follows apiserver pkg/admission/plugin/policy/validating/validator.go. One thing differs and does not show: where the budget
+suffices, a messageExpression is evaluated only where its validation has failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -59,9 +59,18 @@ class Annotation:
 def decide(policy: CompiledPolicy, run: Run) -> tuple[Decision, ...]:
     """Evaluate the validations in order; where the shared budget runs out, the policy breaks as a whole."""
     try:
-        return tuple(_decide_one(index, validation, run) for index, validation in enumerate(policy.validations))
+        decisions = [_decide_one(index, validation, run) for index, validation in enumerate(policy.validations)]
     except RuleProblem as problem:
         return (broken(problem),)
+    try:
+        return tuple(_tell(policy, decisions, run))
+    except RuleProblem as problem:
+        message = f"failed messageExpression: {problem}"
+        judged = (Outcome.PASSED, Outcome.FAILED)
+        return tuple(
+            replace(each, outcome=Outcome.BROKEN, message=message, reason="Invalid") if each.outcome in judged else each
+            for each in decisions
+        )
 
 
 def annotate(policy: CompiledPolicy, run: Run) -> tuple[Annotation, ...]:
@@ -90,13 +99,23 @@ def _decide_one(index: int, validation: CompiledValidation, run: Run) -> Decisio
     if value is not False:
         message = f"expression '{validation.program.text}' resulted in error: must evaluate to bool, not {_type_name(value)}"
         return decision(Outcome.BROKEN, message)
-    return decision(Outcome.FAILED, _message(validation, run), validation.source.reason)
+    return decision(Outcome.FAILED, reason=validation.source.reason)
 
 
-def _message(validation: CompiledValidation, run: Run) -> str:
-    """Return the first of messageExpression, message and the expression itself that says something."""
-    composed = _composed_message(validation.message, run) if validation.message else ""
-    return composed or validation.source.message.strip() or f"failed expression: {validation.source.expression.text.strip()}"
+def _tell(policy: CompiledPolicy, decisions: Sequence[Decision], run: Run) -> Iterator[Decision]:
+    """Give the failed ones their messages: the first of messageExpression, message and the expression that says something.
+
+    The API server evaluates every messageExpression, and all of them fail together where the budget runs out. So those of
+    what has passed are evaluated too, where that could happen.
+    """
+    messages = [validation.message for validation in policy.validations]
+    could_fail = run.may_run_out(len(policy.head.variables) + sum(message is not None for message in messages))
+    for decision, validation, message in zip(decisions, policy.validations, messages, strict=True):
+        failed = decision.outcome is Outcome.FAILED
+        composed = _composed_message(message, run) if message and (failed or could_fail) else ""
+        source = validation.source
+        said = composed or source.message.strip() or f"failed expression: {source.expression.text.strip()}"
+        yield replace(decision, message=said) if failed else decision
 
 
 def _composed_message(program: Program, run: Run) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -72,29 +72,31 @@ def _policy_matches(head: Head, request: AdmissionRequest, world: World) -> bool
 def conditions_hold(head: CompiledHead, situation: Situation, params: Object | None) -> bool:
     """Tell whether all match conditions hold.
 
-    One that is false decides, also over others that fail. Otherwise a failed one raises RuleProblem, and it is for the
-    failurePolicy to say what that means: Fail denies, Ignore leaves the policy out (webhook/matchconditions/matcher.go).
+    One that is false decides, also over others that fail, but not over a spent budget. Otherwise a failed one raises
+    RuleProblem, and it is for the failurePolicy to say what that means: Fail denies, Ignore leaves the policy out
+    (webhook/matchconditions/matcher.go).
     """
     if not head.match_conditions:
         return True
     return all_hold(Run.of_conditions(head, situation, params), head.match_conditions)
 
 
-def all_hold(run: Run, conditions: Iterable[NamedProgram]) -> bool:
+def all_hold(run: Run, conditions: Sequence[NamedProgram]) -> bool:
     """Tell whether all conditions hold in a run, by the rules of ``conditions_hold``."""
-    failures, undecided = [], False
-    for condition in conditions:
+    failures, undecided, is_false = [], False, False
+    for place, condition in enumerate(conditions, 1):
         try:
             value = run.evaluate(condition.program)
         except EvaluationError as error:
             failures.append(f"expression '{condition.program.text}' resulted in error: {error}")
             undecided |= error.kind == UNDECIDED
             continue
-        if value is False:
+        if value is False and not run.may_run_out(len(conditions) - place):
             return False
-        if value is not True:
+        is_false |= value is False
+        if not isinstance(value, bool):
             failures.append(f"expression '{condition.program.text}' resulted in error: must evaluate to bool")
-    if failures:
+    if failures and not is_false:
         unique = list(dict.fromkeys(failures))  # an aggregate names each message once
         raise RuleProblem(unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]", undecided=undecided)
-    return True
+    return not is_false

@@ -72,11 +72,18 @@ class Run:
     def evaluate(self, program: Program) -> Any:
         """Return the value of a program; raises EvaluationError, or RuleProblem when the shared budget is spent."""
         try:
-            return self.evaluate_nested(program)
+            value = self.evaluate_nested(program)
         except EvaluationError as error:
-            if error.kind == "cost" and self._left <= 0:
+            if self._left < 0:
                 raise RuleProblem(_OUT_OF_BUDGET) from error
             raise
+        if self._left < 0:  # for variables, which the expression itself does not pay
+            raise RuleProblem(_OUT_OF_BUDGET)
+        return value
+
+    def may_run_out(self, count: int) -> bool:
+        """Tell whether so many more expressions could spend what is left, if each costs as much as one may."""
+        return self._left < count * self.situation.limits.cost_per_expression
 
     def evaluate_apart(self, program: Program) -> Any:
         """Evaluate as the API server does messages and audit annotations: without ``authorizer``.
@@ -156,8 +163,10 @@ class Variables(Mapping[str, Any]):
             try:
                 self._known[name] = self._run.evaluate_nested(self._programs[name])
             except EvaluationError as error:
-                # composition.go says which variable failed; the kind stays, for nothing may absorb an overrun
+                # composition.go makes an ordinary error of it, whatever it was, and says which variable failed
                 error.message = f'composited variable "{name}" fails to evaluate: {error.message}'
+                if error.kind != "deadline":
+                    error = EvaluationError(error.message, error.kind)
                 self._known[name] = error
         value = self._known[name]
         if isinstance(value, EvaluationError):
