@@ -13,7 +13,7 @@ from webhook.model.objects import Object
 
 def diff(before: Object, after: Object) -> tuple[Object, ...]:
     """Return the operations that turn ``before`` into ``after``; empty when they are equal."""
-    return tuple(_compare("", before, after))
+    return () if before is after else tuple(_compare("", before, after))
 
 
 def pointer(*steps: str | int) -> str:
@@ -22,8 +22,6 @@ def pointer(*steps: str | int) -> str:
 
 
 def _compare(path: str, before: object, after: object) -> Iterator[Object]:
-    if before is after:  # most of an object is shared between its states
-        return
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _compare_objects(path, before, after)
     elif isinstance(before, list) and isinstance(after, list):
@@ -37,20 +35,27 @@ def _compare_objects(path: str, before: Object, after: Object) -> Iterator[Objec
         if key not in after:
             yield {"op": "remove", "path": path + pointer(key)}
     for key, value in after.items():
-        if key in before:
-            yield from _compare(path + pointer(key), before[key], value)
-        else:
+        if key not in before:
             yield {"op": "add", "path": path + pointer(key), "value": value}
+        elif not _is_settled(before[key], value):
+            yield from _compare(path + pointer(key), before[key], value)
 
 
 def _compare_lists(path: str, before: list[object], after: list[object]) -> Iterator[Object]:
     shared = min(len(before), len(after))
     for index in range(shared):
+        if _is_settled(before[index], after[index]):
+            continue
         yield from _compare(path + pointer(index), before[index], after[index])
     for index in reversed(range(shared, len(before))):  # from the end: each removal shifts what follows it
         yield {"op": "remove", "path": path + pointer(index)}
     for value in after[shared:]:
         yield {"op": "add", "path": path + "/-", "value": value}
+
+
+def _is_settled(before: object, after: object) -> bool:
+    """Tell at a glance that nothing differs: most of an object is shared between its states."""
+    return before is after or (not isinstance(after, dict | list) and _same(before, after))
 
 
 def _same(before: object, after: object) -> bool:

@@ -67,16 +67,25 @@ class AdmissionRequest:
     """None on CREATE and CONNECT."""
     dry_run: bool = False
     options: Object | None = None
+    _json: Object | None = field(default=None, init=False, repr=False, compare=False)
 
     def with_object(self, obj: Object) -> AdmissionRequest:
         """Return the same question about another object: what a later rule sees after an earlier one changed it."""
-        return replace(self, object=obj)
+        made = replace(self, object=obj)
+        object.__setattr__(made, "_json", self._json)
+        return made
 
     def as_json(self) -> Object:
         """Return CEL's ``request``: no uid, object or oldObject; empty fields are absent, as the API server has it.
 
+        It is made once, because every policy reads it, and so it is for reading only.
         Source: apiserver pkg/admission/plugin/cel/compile.go (BuildRequestType) and its CreateAdmissionRequest.
         """
+        if self._json is None:
+            object.__setattr__(self, "_json", self._as_json())
+        return self._json or {}
+
+    def _as_json(self) -> Object:
         kind, resource = self.request_kind or self.kind, self.request_resource or self.resource
         sub_resource = self.request_sub_resource if self.request_resource else self.sub_resource
         full: dict[str, Any] = {

@@ -14,10 +14,10 @@ from webhook.rules.conform import atomics, check_shape
 from webhook.rules.merge import merge
 from webhook.rules.problems import RuleProblem
 from webhook.rules.schema import ListOf, Scalar, Shape, Struct, fields_of, shape_of
-from webhook.rules.values import as_go, type_mismatches
+from webhook.rules.values import Natives, as_go, type_mismatches
 
 
-def configure(obj: Object, value: Any, natives: frozenset[int]) -> Object:
+def configure(obj: Object, value: Any, natives: Natives) -> Object:
     """Return the object with all that an ``Object{…}`` says; raises RuleProblem in the API server's words."""
     mismatches = list(type_mismatches(value, "Object"))
     if mismatches:

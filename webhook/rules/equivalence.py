@@ -33,6 +33,9 @@ _FAMILIES: tuple[tuple[Resource, ...], ...] = tuple(
 )
 
 
+_OTHERS = {name: tuple(other for other in family if other != name) for family in _FAMILIES for name in family}
+
+
 def equivalents(resource: Resource) -> tuple[Resource, ...]:
     """Return the other names of a resource; empty when it has none."""
-    return next((tuple(other for other in family if other != resource) for family in _FAMILIES if resource in family), ())
+    return _OTHERS.get(resource, ())

@@ -7,7 +7,7 @@ Its "attributes" are those of the client's own request: where the API server has
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 
 from webhook.model.objects import Object, Resource, labels_of
 from webhook.model.policies import MatchResources, ResourceRule
@@ -79,6 +79,8 @@ def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request:
 
     Where the API server has converted the object, the version at hand is tried first: it is the one to be judged.
     """
+    if not rules:
+        return None
     asked = asked_resource(request)
     equivalent = constraints.match_policy == "Equivalent"
     names = dict.fromkeys((request.resource, asked, *equivalents(asked)) if equivalent else (asked,))
@@ -101,8 +103,8 @@ def _scope_matches(scope: str, resource: Resource, request: AdmissionRequest) ->
     return scope == "*" or (scope == "Cluster") == cluster_scoped
 
 
-def _contains(items: Iterable[str], wanted: str) -> bool:
-    return any(item in ("*", wanted) for item in items)
+def _contains(items: Container[str], wanted: str) -> bool:
+    return wanted in items or "*" in items
 
 
 def _resource_matches(text: str, resource: str, sub_resource: str) -> bool:

@@ -33,7 +33,7 @@ from webhook.rules.patch import MISSING, PatchOperation, apply_patch
 from webhook.rules.problems import RuleProblem, Unstorable
 from webhook.rules.run import Run
 from webhook.rules.strict import check_patched
-from webhook.rules.values import as_json, natives_of, type_mismatches
+from webhook.rules.values import Natives, as_json, type_mismatches
 from webhook.rules.world import Situation
 
 BoundMutating = tuple[CompiledMutating, tuple[Binding, ...]]
@@ -187,7 +187,9 @@ class _Course:
             self.denial = self.denial or finding
 
     def _now(self) -> Situation:
-        return self._situation.of(self.object)
+        if self._situation.request.object is not self.object:
+            self._situation = self._situation.of(self.object)
+        return self._situation
 
     def refused(self, message: str) -> Mutated:
         """Deny as the API server does where a patched object cannot be read back."""
@@ -222,14 +224,14 @@ def _apply(mutation: CompiledMutation, run: Run, obj: Object) -> Object:
     except EvaluationError as error:
         message = f"expression '{program.text}' resulted in error: {error}"
         raise RuleProblem(message, undecided=error.kind == UNDECIDED) from error
-    natives = natives_of(run.inputs())
+    natives = Natives(run.inputs())
     if mutation.source.patch_type is PatchType.APPLY_CONFIGURATION:
         return configure(obj, value, natives)
     patched = apply_patch(obj, [_operation(item, natives) for item in value])
     return obj if patched is obj else check_patched(obj, patched)
 
 
-def _operation(item: TypedObject, natives: frozenset[int]) -> PatchOperation:
+def _operation(item: TypedObject, natives: Natives) -> PatchOperation:
     given = item.fields
     value = given.get("value", MISSING)
     if isinstance(value, TypedObject):

@@ -52,16 +52,25 @@ def go_full(value: Any) -> str:
     return f"&value.valueUnstructured{{Value:{_full(value)}}}"
 
 
-def natives_of(values: Iterable[Any]) -> frozenset[int]:
-    """Return the identities of all mappings and lists that stand in given objects, and so were not written in CEL."""
-    found: set[int] = set()
-    waiting = [value for value in values if isinstance(value, dict | list)]
-    while waiting:
-        value = waiting.pop()
-        found.add(id(value))
-        inner = value.values() if isinstance(value, dict) else value
-        waiting.extend(item for item in inner if isinstance(item, dict | list))
-    return frozenset(found)
+class Natives:
+    """The identities of all mappings and lists that stand in given objects, and so were not written in CEL.
+
+    They are collected when the first is asked for: few mutations hand on what they read.
+    """
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self._waiting: list[Any] = [value for value in values if isinstance(value, dict | list)]
+        self._found: set[int] = set()
+
+    def __contains__(self, identity: object) -> bool:
+        """Tell whether an identity is among them."""
+        waiting, found = self._waiting, self._found
+        while waiting:
+            value = waiting.pop()
+            found.add(id(value))
+            inner = value.values() if isinstance(value, dict) else value
+            waiting.extend(item for item in inner if isinstance(item, dict | list))
+        return identity in found
 
 
 def type_mismatches(value: Any, path: str) -> Iterator[str]:
@@ -79,7 +88,7 @@ def type_mismatches(value: Any, path: str) -> Iterator[str]:
             yield from type_mismatches(item, path)
 
 
-def as_go(value: Any, natives: frozenset[int]) -> Any:
+def as_go(value: Any, natives: Natives) -> Any:
     """Return what a field of ``Object{…}`` puts into the object: JSON, or an ``Alien`` for what is refused later."""
     if isinstance(value, TypedObject):
         try:
@@ -93,7 +102,7 @@ def as_go(value: Any, natives: frozenset[int]) -> Any:
     return _scalar(value)
 
 
-def _named(name: str, value: Any, natives: frozenset[int]) -> Any:
+def _named(name: str, value: Any, natives: Natives) -> Any:
     try:
         return as_go(value, natives)
     except _BadKey as error:
@@ -104,14 +113,14 @@ class _BadKey(Exception):  # noqa: N818 - caught a few lines above
     """A key that is no text; Go turns the whole object that holds the map into an error value."""
 
 
-def _mapping(value: Mapping[Any, Any], natives: frozenset[int]) -> Any:
+def _mapping(value: Mapping[Any, Any], natives: Natives) -> Any:
     for key in value:
         if type(key) is not str:
             raise _BadKey(f"map key {key!r} is of type types.{type_name(key).capitalize()}, not string")
     return {key: _item(item, natives) for key, item in value.items()}
 
 
-def _item(value: Any, natives: frozenset[int]) -> Any:
+def _item(value: Any, natives: Natives) -> Any:
     """Return an entry of a list or mapping that was written in CEL; one that was itself written so is no JSON to Go."""
     if isinstance(value, TypedObject):
         return as_go(value, natives)
@@ -145,7 +154,7 @@ def _scalar(value: Any) -> Any:
             return Alien(type_name(value), str(value))
 
 
-def as_json(value: Any, natives: frozenset[int]) -> Any:
+def as_json(value: Any, natives: Natives) -> Any:
     """Return a value as JSON for a patch operation; raises RuleProblem for what has no JSON."""
     match value:
         case None | bool() | str():
