@@ -42,10 +42,40 @@ class UnknownField:
         return f"unknown field {self.path} is dropped by the API server{hint}"
 
 
+def _is_regular(type_name: str, value: Any) -> bool:
+    """Tell, quicker than what is wrong could be told, that all fields are known and hold values of their types."""
+    if not isinstance(value, dict):
+        return value is None
+    fields = fields_of(type_name)
+    for key, item in value.items():
+        field = fields.get(key)
+        if field is None or not _fits(field, item):
+            return False
+    return True
+
+
+def _fits(field: Field, value: Any) -> bool:
+    if value is None:
+        return True
+    if field.around == "[]":
+        return isinstance(value, list) and all(_fits_one(field, item) for item in value)
+    if field.around == "{}":
+        return isinstance(value, dict) and all(_fits_one(field, item) for item in value.values())
+    return _fits_one(field, value)
+
+
+def _fits_one(field: Field, value: Any) -> bool:
+    if field.shape in _FORMS:
+        return value is None or type(value) in _FORMS[field.shape][0]
+    return field.shape == "x" or _is_regular(field.shape, value)
+
+
 def unknown_fields(obj: Object) -> tuple[UnknownField, ...]:
     """Find the fields of an object that its type does not have; none where we do not know the type."""
     type_name = type_of(obj)
-    visited = _visit(type_name, obj, "") if type_name else ()
+    if type_name is None or _is_regular(type_name, obj):
+        return ()
+    visited = _visit(type_name, obj, "")
     found = ((owner, path, key) for owner, path, key, field, _ in visited if field is None)
     return tuple(UnknownField(path=_below(path, key), near=_nearest(key, owner)) for owner, path, key in found)
 
@@ -55,6 +85,8 @@ def wrong_types(obj: Object) -> Iterator[str]:
     type_name = type_of(obj)
     if type_name is None:
         yield from wrong_metadata(obj)
+        return
+    if _is_regular(type_name, obj):
         return
     for _, path, key, field, value in _visit(type_name, obj, ""):
         if field is not None:
