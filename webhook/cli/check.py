@@ -22,13 +22,23 @@ from webhook.admission import (
 from webhook.cli.asking import asker_of, check_old, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.offline import load_offline, placed
-from webhook.cli.options import FILE, FILE_OR_FOLDER, policy_option
+from webhook.cli.options import FILE, FILE_OR_FOLDER, output_option, policy_option
 from webhook.model.objects import Object
 from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
-from webhook.policies import Manifest, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
-from webhook.reports import print_notes, print_results, results_json, terminal
+from webhook.policies import Manifest, Places, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
+from webhook.reports import (
+    github_annotations,
+    junit_xml,
+    print_notes,
+    print_results,
+    result_diagnostics,
+    result_suites,
+    results_json,
+    sarif_json,
+    terminal,
+)
 
 STANDARD_INPUT = "-"
 
@@ -47,7 +57,7 @@ STANDARD_INPUT = "-"
 @click.option("--raw", is_flag=True, help="Do not apply the API's defaults first.")
 @click.option("--user", default="", metavar="NAME", help="Who asks; an administrator by default.")
 @click.option("--group", "groups", multiple=True, metavar="G", help="A group of who asks; may be repeated.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option
 @click.option(
     "--fail-on",
     type=click.Choice(["deny", "warn"]),
@@ -61,13 +71,26 @@ def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: 
     policies, notes = _policies(options["policies"], options["unbound"], options["params"])
     manifests = tuple(_manifests(paths))
     results = _check(manifests, policies, options)
-    if output == "json":
-        click.echo(results_json(results))
-    else:
-        print_results(terminal(), results)
-    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results)])
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
+    _print(results, output, failing)
+    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results)])
     sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
+
+
+def _print(results: Sequence[Result], output: str, failing: Sequence[Verdict]) -> None:
+    place_of = Places().find
+    match output:
+        case "json":
+            click.echo(results_json(results))
+        case "junit":
+            click.echo(junit_xml(result_suites(results, place_of, failing)))
+        case "sarif":
+            click.echo(sarif_json(tuple(result_diagnostics(results, place_of))))
+        case "github":
+            if annotations := github_annotations(result_diagnostics(results, place_of)):
+                click.echo(annotations)
+        case _:
+            print_results(terminal(), results)
 
 
 def _policies(paths: Sequence[str], unbound: str, params: str | None) -> tuple[PolicySet, tuple[str, ...]]:

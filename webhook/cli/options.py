@@ -16,6 +16,16 @@ FILE_OR_FOLDER = click.Path(exists=True)
 """Paths that must be there: one that is not is a slip at the command line (2), not a broken policy or input (3, 4)."""
 
 
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "junit", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="What is printed: for people, for programs, or for a CI system.",
+)
+
+
 def cluster_options(command: Command) -> Command:
     """Add how the API server is reached."""
     for option in (

@@ -12,7 +12,7 @@ import click
 
 from webhook.admission import Ledger, PolicySet
 from webhook.cli.binding import bound_or_not, unbound_option
-from webhook.cli.options import FILE_OR_FOLDER
+from webhook.cli.options import FILE_OR_FOLDER, output_option
 from webhook.cli.trial import try_case
 from webhook.errors import PolicyError, UsageError
 from webhook.model.cases import Coverage, PolicyTest, Tried
@@ -49,10 +49,7 @@ from webhook.reports import (
 @click.option("--require-full-coverage", is_flag=True, help="Exit with 1 where a rule is not fully exercised.")
 @unbound_option
 @click.option("--watch", is_flag=True, help="Run again whenever a policy or a case was saved; Ctrl-C ends.")
-@click.option(
-    "-o", "--output", type=click.Choice(["text", "json", "junit", "sarif", "github"]), default="text", show_default=True,
-    help="What is printed.",
-)  # fmt: skip
+@output_option
 def test_command(paths: tuple[str, ...], output: str, *, watch: bool, **options: Any) -> None:
     """Run the test cases (kind PolicyTest) in files and folders; by default those below the current folder.
 

@@ -10,6 +10,7 @@ from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
 from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
+from webhook.policies.places import Places
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
 from webhook.policies.suites import find_tests, policy_files
 from webhook.policies.watch import PolicyWatcher
@@ -20,6 +21,7 @@ __all__ = [
     "Kept",
     "Manifest",
     "Node",
+    "Places",
     "PolicyStore",
     "PolicyWatcher",
     "SourceFile",

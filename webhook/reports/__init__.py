@@ -1,5 +1,6 @@
 """Render results for people and machines. Knows formats; decides nothing and reads nothing."""
 
+from webhook.reports.checked import result_diagnostics, result_suites
 from webhook.reports.github import github_annotations
 from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
 from webhook.reports.machine import json_text, results_json
@@ -31,6 +32,8 @@ __all__ = [
     "print_review",
     "print_trial_counts",
     "print_trials",
+    "result_diagnostics",
+    "result_suites",
     "results_json",
     "sarif_json",
     "terminal",

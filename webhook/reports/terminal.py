@@ -47,7 +47,7 @@ def print_review(console: Console, results: Sequence[Result]) -> None:
             value = f" {json.dumps(operation['value'], ensure_ascii=False)}" if "value" in operation else ""
             console.print(f"    [blue]patch[/blue]  {operation['op']} {plain(operation['path'])}{plain(value)}")
         for created in result.creates or ():
-            console.print(f"    [blue]creates[/blue] {plain(_title(created))}")
+            console.print(f"    [blue]creates[/blue] {plain(title(created))}")
             console.print(plain(indented(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
 
 
@@ -83,7 +83,7 @@ def print_error(console: Console, error: GangwardenError) -> None:
 def _print_manifests(console: Console, results: Sequence[Result]) -> None:
     for source, found in groupby(results, key=lambda result: result.source):
         group = list(found)
-        console.print(f"[bold]{plain(_title(group[0].object))}[/bold]  [dim]{plain(source)}[/dim]")
+        console.print(f"[bold]{plain(title(group[0].object))}[/bold]  [dim]{plain(source)}[/dim]")
         for result in group:
             _print_finding(console, result)
 
@@ -103,7 +103,7 @@ def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
     first = results[0]
     gangs = [_gang(created) for created in first.creates or () if created["kind"] == "PodGroup"]
     said_by = dict.fromkeys(result.finding.policy or result.finding.message for result in results if result.finding.message)
-    cells = (_title(first.object), first.finding.verdict.value, ", ".join(gangs), ", ".join(said_by))
+    cells = (title(first.object), first.finding.verdict.value, ", ".join(gangs), ", ".join(said_by))
     return tuple(map(_printable, cells))
 
 
@@ -120,7 +120,8 @@ def _gang(pod_group: Object) -> str:
     return f"{gang['minCount']} at once" if gang else "basic"
 
 
-def _title(obj: Object) -> str:
+def title(obj: Object) -> str:
+    """Return kind, namespace and name of an object, as a line about it begins."""
     meta = metadata_of(obj)
     name = meta.get("name") or f"{meta.get('generateName', '')}*"
     return f"{Kind.of(obj).kind} {meta['namespace']}/{name}" if meta.get("namespace") else f"{Kind.of(obj).kind} {name}"

@@ -1,0 +1,63 @@
+"""Results of ``check`` in the formats of CI systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from itertools import groupby
+
+from webhook.model.diagnostics import Diagnostic, Level
+from webhook.model.results import Result
+from webhook.model.verdicts import Verdict
+from webhook.reports.junit import JUnitCase, JUnitSuite
+from webhook.reports.terminal import title
+
+FindPlace = Callable[[str, str], tuple[str, int, int]]
+"""Returns file, line and column of a field of the object from a source."""
+_LEVELS = {
+    Verdict.DENY: Level.ERROR,
+    Verdict.ERROR: Level.ERROR,  # never a silent allow, and it fails the command
+    Verdict.WARN: Level.WARNING,
+    Verdict.AUDIT: Level.NOTE,
+}
+
+
+def result_diagnostics(results: Iterable[Result], find_place: FindPlace) -> Iterator[Diagnostic]:
+    """Yield what policies had to say against manifests, each at the field that it is about."""
+    for result in results:
+        finding = result.finding
+        if finding.verdict in _LEVELS:
+            file, line, column = find_place(result.source, finding.field)
+            yield Diagnostic(
+                level=_LEVELS[finding.verdict],
+                rule=_rule(result),
+                message=finding.message,
+                file=file,
+                line=line,
+                column=column,
+                subject=title(result.object),
+            )
+
+
+def result_suites(results: Iterable[Result], find_place: FindPlace, failing: Container[Verdict]) -> Iterator[JUnitSuite]:
+    """Yield a suite per manifest with a case per finding; a rule that could not be evaluated fails whatever ``failing`` says."""
+    for source, found in groupby(results, key=lambda result: result.source):
+        group = tuple(found)
+        cases = tuple(_case(result, find_place, failing) for result in group)
+        yield JUnitSuite(name=f"{title(group[0].object)} {source}", cases=cases)
+
+
+def _case(result: Result, find_place: FindPlace, failing: Container[Verdict]) -> JUnitCase:
+    finding = result.finding
+    failed = finding.verdict in failing or finding.verdict is Verdict.ERROR
+    file, line, _ = find_place(result.source, finding.field) if failed else ("", 0, 0)
+    return JUnitCase(
+        name=_rule(result) or finding.message,
+        file=file,
+        line=line,
+        failure=f"{finding.verdict}: {finding.message}" if failed else "",
+        skipped=finding.message if finding.verdict is Verdict.SKIP else "",
+    )
+
+
+def _rule(result: Result) -> str:
+    return "/".join(part for part in (result.finding.policy, result.finding.rule) if part)
