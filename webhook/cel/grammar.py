@@ -7,11 +7,19 @@ fails here, loudly, before it can change the meaning of a policy.
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
+from base64 import b64decode
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import resources
+from typing import Any
 
+import lark
 from lark import Lark, Token, Transformer
+
+from webhook.cel import _parser_table
 
 
 class GrammarChanged(RuntimeError):  # noqa: N818 - says what happened
@@ -88,6 +96,23 @@ PATCHES = (
 )
 
 
+def _split_words(token: Token) -> Token:
+    """Tell the words ``true`` and ``false`` from names (as cel-python does; the lexer sees one terminal)."""
+    return Token.new_borrow_pos("BOOL_LIT", token.value, token) if token.value in ("true", "false") else token
+
+
+_CALLBACKS = {"IDENT": _split_words}
+_OPTIONS: dict[str, Any] = {
+    "parser": "lalr",
+    "lexer": "contextual",
+    "start": "expr",
+    "g_regex_flags": re.MULTILINE,
+    "keep_all_tokens": True,
+    "maybe_placeholders": False,
+    "priority": "invert",
+}
+
+
 def patch_grammar(text: str) -> str:
     """Apply every patch; raises ``GrammarChanged`` where one does not match exactly once."""
     for patch in PATCHES:
@@ -106,6 +131,34 @@ def read_grammar() -> str:
     return resources.files("celpy").joinpath("cel.lark").read_text(encoding="utf-8")
 
 
+def fingerprint() -> str:
+    """Return what tells our grammar from another; raises ``GrammarChanged`` like ``patch_grammar``."""
+    return sha256(patch_grammar(read_grammar()).encode()).hexdigest()
+
+
+def load_parser(transformer: Transformer[Token, object]) -> Lark:
+    """Return the parser of ``build_parser`` from stored tables; builds it where those are of another grammar or Lark."""
+    tables = stored_tables()
+    if tables is None:
+        return build_parser(transformer)
+    tables["data"]["options"] = dict(_OPTIONS)
+    loaded: Lark = Lark.__new__(Lark)._load(tables, transformer=transformer, lexer_callbacks=_CALLBACKS)  # noqa: SLF001 - as Lark.load does, without a file and pickle
+    return loaded
+
+
+def stored_tables() -> dict[str, Any] | None:
+    """Return the tables of the parser, as Lark takes them; None where they are of another grammar or Lark."""
+    if (fingerprint(), lark.__version__) != (_parser_table.GRAMMAR, _parser_table.LARK):
+        return None
+    found: dict[str, Any] = json.loads(zlib.decompress(b64decode(_parser_table.TABLES)), object_hook=_numbered)
+    return found
+
+
+def _numbered(found: dict[str, Any]) -> dict[str | int, Any]:
+    """Return a mapping with the numbers back that JSON has made text of."""
+    return {int(key) if key.isdigit() else key: value for key, value in found.items()}
+
+
 def build_parser(transformer: Transformer[Token, object]) -> Lark:
     """Build an LALR parser that hands every rule to ``transformer`` as soon as it is complete.
 
@@ -114,17 +167,7 @@ def build_parser(transformer: Transformer[Token, object]) -> Lark:
     """
     return Lark(
         patch_grammar(read_grammar()),
-        parser="lalr",
-        start="expr",
-        g_regex_flags=re.MULTILINE,
-        lexer_callbacks={"IDENT": _split_words},
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        priority="invert",
+        **_OPTIONS,
+        lexer_callbacks=_CALLBACKS,
         transformer=transformer,
     )
-
-
-def _split_words(token: Token) -> Token:
-    """Tell the words ``true`` and ``false`` from names (as cel-python does; the lexer sees one terminal)."""
-    return Token.new_borrow_pos("BOOL_LIT", token.value, token) if token.value in ("true", "false") else token

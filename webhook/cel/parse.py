@@ -346,8 +346,8 @@ def _dotted_name(node: Node) -> str | None:
 
 @cache
 def shared_parser() -> Lark:
-    """Build the parser once for the process: it costs a seventh of a second, and Lark parsers may be used by many threads."""
-    return grammar.build_parser(Builder())
+    """Make the parser once for the process: Lark parsers may be used by many threads."""
+    return grammar.load_parser(Builder())
 
 
 class KubernetesParser(CELParser):
