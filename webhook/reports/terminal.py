@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TypeAlias
 
 import yaml
 from rich.cells import cell_len
@@ -17,6 +18,8 @@ from webhook.model.objects import Kind, Object, metadata_of
 from webhook.model.results import Result, summary
 from webhook.model.verdicts import Verdict
 
+Line: TypeAlias = tuple[tuple[str, str], ...]
+"""Parts of a line, each with its style."""
 _COLOURS = {
     Verdict.ALLOW: "green",
     Verdict.DENY: "bold red",
@@ -81,22 +84,25 @@ def print_error(console: Console, error: GangwardenError) -> None:
 
 
 def _print_manifests(console: Console, results: Sequence[Result]) -> None:
-    for source, found in groupby(results, key=lambda result: result.source):
-        group = list(found)
-        console.print(f"[bold]{plain(title(group[0].object))}[/bold]  [dim]{plain(source)}[/dim]")
-        for result in group:
-            _print_finding(console, result)
+    lines = (line for source, found in groupby(results, key=lambda result: result.source) for line in _lines(source, list(found)))
+    if console.color_system is None:  # into a pipe or a log: what rich would do for thousands of lines is seconds for nothing
+        console.file.writelines("".join(text for text, _ in line) + "\n" for line in lines)
+        return
+    for line in lines:
+        console.print(Text.assemble(*line))
 
 
-def _print_finding(console: Console, result: Result) -> None:
-    finding = result.finding
-    verdict = Text.assemble("  ", (finding.verdict.value, _COLOURS[finding.verdict]), " " * (7 - len(finding.verdict.value)))
-    where = " ".join(part for part in (finding.policy, finding.rule and f"({finding.rule})") if part)
-    first, *others = [text for text in (where, finding.message) if text] or [""]
-    verdict.append(_printable(first)).rstrip()
-    console.print(verdict)
-    for text in others:
-        console.print(plain(indented(text, 9)))
+def _lines(source: str, results: Sequence[Result]) -> Iterator[Line]:
+    yield (_printable(title(results[0].object)), "bold"), ("  ", ""), (_printable(source), "dim")
+    for result in results:
+        finding = result.finding
+        where = " ".join(part for part in (finding.policy, finding.rule and f"({finding.rule})") if part)
+        first, *others = [_printable(text) for text in (where, finding.message) if text] or [""]
+        verdict = finding.verdict.value
+        gap = " " * (7 - len(verdict)) if first.strip() else ""
+        yield ("  ", ""), (verdict, _COLOURS[finding.verdict]), (gap + first.rstrip(), "")
+        for text in others:
+            yield ((indented(text, 9), ""),)
 
 
 def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
@@ -139,4 +145,6 @@ def plain(text: str) -> str:
 
 def _printable(text: str) -> str:
     """Return text without what would act on a terminal or cannot be encoded: names and messages come from strangers."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode() for char in text)
