@@ -22,6 +22,7 @@ _COMMANDS = {
     "controller": ("webhook.cli.processes", "Run the controller in a cluster."),
     "run": ("webhook.cli.processes", "Run webhook and controller side by side in one process."),
     "webhooks": ("webhook.cli.webhooks", "Plan, apply or delete the webhook configurations that the policies need."),
+    "policies": ("webhook.cli.export", "Write policies for the API server's own file loader."),
     "certs": ("webhook.cli.certificates", "Make and show certificates."),
     "completion": ("webhook.cli.completion", "Print the completion script of a shell."),
 }

@@ -6,6 +6,8 @@ or who is told of a reload. A set that cannot be loaded whole is not loaded at a
 
 from webhook.policies.bundled import bundled_policies, bundled_profile
 from webhook.policies.cases import load_cases
+from webhook.policies.export import WORKLOAD, Export, Exported, LeftOut, plan_export
+from webhook.policies.export_files import write_export
 from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
 from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
@@ -16,9 +18,13 @@ from webhook.policies.suites import find_tests, policy_files
 from webhook.policies.watch import PolicyWatcher
 
 __all__ = [
+    "WORKLOAD",
     "BrokenSource",
     "Document",
+    "Export",
+    "Exported",
     "Kept",
+    "LeftOut",
     "Manifest",
     "Node",
     "Places",
@@ -35,7 +41,9 @@ __all__ = [
     "load_manifests",
     "load_policies",
     "manifest_files",
+    "plan_export",
     "policy_files",
     "read_documents",
     "read_manifests",
+    "write_export",
 ]

@@ -3,7 +3,7 @@
 from webhook.reports.checked import result_diagnostics, result_suites
 from webhook.reports.github import github_annotations
 from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
-from webhook.reports.machine import json_text, results_json
+from webhook.reports.machine import API_VERSION, json_text, results_json
 from webhook.reports.sarif import sarif_json
 from webhook.reports.terminal import print_error, print_notes, print_overview, print_results, print_review, terminal
 from webhook.reports.trials import (
@@ -17,6 +17,7 @@ from webhook.reports.trials import (
 )
 
 __all__ = [
+    "API_VERSION",
     "TRIAL_RULES",
     "JUnitCase",
     "JUnitSuite",
