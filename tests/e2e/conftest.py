@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def control_plane() -> Iterator[ControlPlane]:
     """A control plane that knows group objects and nothing more: four nodes of 4 CPU in two racks."""
     with ControlPlane(gates=MANAGED) as cluster:
+        for document in _param_holders():
+            cluster.client.create(document)
         yield cluster
 
 
@@ -68,3 +71,27 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """A namespace of a random name."""
     with control_plane.namespace() as name:
         yield name
+
+
+def _param_holders() -> Iterator[dict[str, Any]]:
+    """Yield policies that match nothing and keep the API server reading ConfigMaps as params.
+
+    It stops when the last policy of such params is gone, and never starts again: the informer is the shared one, which is
+    started once in a process (apiserver pkg/admission/plugin/policy/generic/policy_source.go, ensureParamsForPolicyLocked).
+    A later test that selects params by labels would then see those of an earlier one.
+    """
+    rule = {"apiGroups": ["nowhere.dev"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["things"]}
+    common = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "matchConstraints": {"resourceRules": [rule]}}
+    change = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'remove', path: '/data'}]"}}
+    parts: dict[str, dict[str, Any]] = {
+        "ValidatingAdmissionPolicy": {"validations": [{"expression": "true"}]},
+        "MutatingAdmissionPolicy": {"mutations": [change], "reinvocationPolicy": "Never"},
+    }
+    for kind, spec in parts.items():
+        head = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "param-holder.gangwarden.dev"}}
+        reference = {"name": "none", "parameterNotFoundAction": "Allow"}
+        binding = {"policyName": "param-holder.gangwarden.dev", "paramRef": reference}
+        if kind.startswith("Validating"):
+            binding["validationActions"] = ["Deny"]
+        yield {**head, "kind": kind, "spec": common | spec}
+        yield {**head, "kind": f"{kind}Binding", "spec": binding}
