@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from webhook.cel.authorization import AccessRoot, Decision, GroupCheck, PathCheck, ResourceCheck
+from webhook.cel.authorization import AccessRoot, GroupCheck, PathCheck, ResourceCheck
 from webhook.cel.declare import overload
 
 
