@@ -45,6 +45,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_contract(gangwarden: Gang
     for row in document["results"]:
         assert list(row) == [
             "source", "object", "policy", "binding", "rule", "verdict", "message", "field", "patch", "patched", "creates",
+            "exception",
         ]  # fmt: skip
         assert row["object"] == {"apiVersion": "batch/v1", "kind": "Job", "namespace": "team-a", "name": "train"}
         assert row["source"] == "job.yaml#0"

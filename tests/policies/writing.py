@@ -85,6 +85,25 @@ def workload_binding(name: str = "everywhere", policy: str = "gangs", **spec: An
     }
 
 
+def exception(name: str = "import", policy: str = "sizes", **spec: Any) -> Object:
+    """Write an exception for namespace team-a; a field that is None is left out."""
+    whole = {
+        "policyName": policy,
+        "rules": [{"rule": "validations[0]"}],
+        "matchConditions": [{"name": "team", "expression": "request.namespace == 'team-a'"}],
+        "owner": "batch@example.com",
+        "reason": "being split",
+        "expires": "2026-12-31",
+        **spec,
+    }
+    return {
+        "apiVersion": OURS,
+        "kind": "PolicyException",
+        "metadata": {"name": name},
+        "spec": {key: value for key, value in whole.items() if value is not None},
+    }
+
+
 def yaml_of(*documents: Object) -> str:
     """JSON is YAML; one document a line keeps line numbers predictable: 2, 4, 6, …."""
     return "".join(f"---\n{json.dumps(document)}\n" for document in documents)

@@ -21,7 +21,15 @@ from webhook.admission.defaults import apply_defaults
 from webhook.admission.encode import encode_review
 from webhook.admission.expect import result_differences
 from webhook.admission.fields import UnknownField, unknown_fields, wrong_types
-from webhook.admission.policyset import EMPTY_POLICIES, ParamIndex, PolicySet, bind_unbound, recorded_bound, served_policies
+from webhook.admission.policyset import (
+    EMPTY_POLICIES,
+    ParamIndex,
+    PolicySet,
+    bind_unbound,
+    exceptions_of,
+    recorded_bound,
+    served_policies,
+)
 from webhook.admission.review import Round, decide
 from webhook.admission.world import SnapshotWorld
 
@@ -49,6 +57,7 @@ __all__ = [
     "decide",
     "decode_review",
     "encode_review",
+    "exceptions_of",
     "in_namespace",
     "is_cluster_scoped",
     "is_finding",

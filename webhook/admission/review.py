@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webhook.admission.attach import Surroundings
+from webhook.admission.excepted import tell_exceptions
 from webhook.admission.mutate import run_mutating
 from webhook.admission.policyset import PolicySet, is_served
 from webhook.model.policies import FailurePolicy
@@ -22,11 +23,15 @@ class Round:
 
 
 def decide(called: Round, policies: PolicySet, situation: Situation, surroundings: Surroundings) -> Answer:
-    """Answer a review. A path answers for the policies of its own failurePolicy only.
+    """Answer a review, with all that is to be told of exceptions. A path answers for the policies of its own failurePolicy only.
 
     WorkloadPolicies are all on the mutating path of Ignore: their failurePolicy is about their expressions, while a native
     policy stands in for us when we are away.
     """
+    return tell_exceptions(_decide(called, policies, situation, surroundings))
+
+
+def _decide(called: Round, policies: PolicySet, situation: Situation, surroundings: Surroundings) -> Answer:
     if called.phase is Phase.MUTATE:
         mutating = [
             (policy, bindings)

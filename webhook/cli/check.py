@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from webhook.admission import (
     ParamIndex,
     PolicySet,
     apply_defaults,
+    exceptions_of,
     is_finding,
     request_for,
     served_policies,
@@ -22,7 +24,7 @@ from webhook.admission import (
 from webhook.cli.asking import asker_of, check_old, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.offline import load_offline, placed
-from webhook.cli.options import FILE, FILE_OR_FOLDER, output_option, policy_option
+from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
 from webhook.model.objects import Object
 from webhook.model.requests import Operation
 from webhook.model.results import Result
@@ -57,6 +59,7 @@ STANDARD_INPUT = "-"
 @click.option("--raw", is_flag=True, help="Do not apply the API's defaults first.")
 @click.option("--user", default="", metavar="NAME", help="Who asks; an administrator by default.")
 @click.option("--group", "groups", multiple=True, metavar="G", help="A group of who asks; may be repeated.")
+@now_option
 @output_option
 @click.option(
     "--fail-on",
@@ -68,12 +71,12 @@ STANDARD_INPUT = "-"
 def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: Any) -> None:
     """Judge manifests (files, folders or - for standard input) offline, with the verdicts of the API server."""
     check_old(options["old"], Operation(options["operation"]))
-    policies, notes = _policies(options["policies"], options["unbound"], options["params"])
+    policies, notes = _policies(options["policies"], options["unbound"], options["params"], options["now"])
     manifests = tuple(_manifests(paths))
     results = _check(manifests, policies, options)
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     _print(results, output, failing)
-    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results)])
+    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results), *_unused(policies, results)])
     sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
 
 
@@ -93,8 +96,8 @@ def _print(results: Sequence[Result], output: str, failing: Sequence[Verdict]) -
             print_results(terminal(), results)
 
 
-def _policies(paths: Sequence[str], unbound: str, params: str | None) -> tuple[PolicySet, tuple[str, ...]]:
-    policies = served_policies(load_policies(paths or (bundled_policies(),)))
+def _policies(paths: Sequence[str], unbound: str, params: str | None, now: datetime | None) -> tuple[PolicySet, tuple[str, ...]]:
+    policies = served_policies(load_policies(paths or (bundled_policies(),), now=now))
     if params:
         added = [manifest.object for manifest in load_manifests([params])]
         known = [obj for objects in policies.params.objects.values() for obj in objects]
@@ -105,7 +108,7 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None) -> tuple[P
 
 
 def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any]) -> list[Result]:
-    offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"])
+    offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"], now=options["now"])
     checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation)
     asker = asker_of(Operation(options["operation"]), options["user"], options["groups"])
     before = load_before(options["old"], offline.default_namespace) if options["old"] else None
@@ -141,3 +144,11 @@ def _notes(manifests: Sequence[Manifest], results: Sequence[Result]) -> Iterator
     )
     if skipped:
         yield f"warning: not judged, because the snapshot does not tell enough (see --snapshot): {', '.join(skipped)}"
+
+
+def _unused(policies: PolicySet, results: Iterable[Result]) -> Iterator[str]:
+    """Say which exceptions nothing of what was checked has needed."""
+    used = {result.finding.exception.name for result in results if result.finding.exception}
+    unused = [exception.name for exception in exceptions_of(policies) if exception.name not in used]
+    if unused:
+        yield f"note: exceptions that nothing here needed: {', '.join(unused)}"

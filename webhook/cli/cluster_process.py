@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from prometheus_client import CollectorRegistry
 
-from webhook.admission import Endpoint
+from webhook.admission import Endpoint, exceptions_of
 from webhook.certs import load_profile
 from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart
@@ -72,7 +72,7 @@ class ClusterProcess:
         self._paths: Sequence[str | Path] = plan.policies or (bundled_policies(),)
         self._metrics = Metrics(CollectorRegistry())
         self._store = PolicyStore(load_policies(self._paths, limits=self._settings.reload))
-        self._metrics.reload_succeeded(self._store.current.revision, time.time())
+        self._count_policies()
         for warning in self._store.current.warnings:
             _LOG.warning("policies", warning=warning)
 
@@ -160,12 +160,19 @@ class ClusterProcess:
             self._metrics.reload_failed()
             _LOG.error("policies not reloaded; the previous set stays in force", revision=swap.revision, because=swap.because)
             return
-        self._metrics.reload_succeeded(swap.revision, time.time())
+        self._count_policies()
         _LOG.info("policies reloaded", revision=swap.revision, policies=swap.policies, warnings=swap.warnings)
         feed.want(self._kinds())
         room.restart()
         if webhook is not None:
             webhook.policies_changed()
+
+    def _count_policies(self) -> None:
+        policies = self._store.current
+        self._metrics.reload_succeeded(policies.revision, time.time())
+        self._metrics.exceptions_in_force(
+            {(one.name, one.source.policy_name): one.source.expires.timestamp() for one in exceptions_of(policies)}
+        )
 
     def _kinds(self) -> tuple[Kind, ...]:
         """Return what is followed: the fixed kinds of the parts, and what the policies in force look at."""

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache, partial
 
 from webhook.admission import PolicySet, SnapshotWorld, Surroundings, in_namespace, wrong_types
@@ -32,6 +33,8 @@ class Offline:
     world: SnapshotWorld
     limits: EvaluationSettings
     default_namespace: str = "default"
+    now: datetime = field(default_factory=partial(datetime.now, UTC))
+    """The moment at which exceptions are valid or expired."""
     room: NodeRoomView = field(init=False)
     """Counted when the first policy asks."""
 
@@ -47,12 +50,15 @@ class Offline:
             cluster=ClusterView(self.snapshot, request.namespace, room=self.room, capabilities=self.surroundings.capabilities),
             limits=self.limits,
             expired=deadline(self.limits.deadline_seconds),
+            now=self.now,
             skip_undecided=True,
         )
 
 
-def load_offline(paths: Sequence[str], policies: PolicySet, *, namespace_object: str | None = None) -> Offline:
-    """Read a snapshot; raises InputError for what cannot be read."""
+def load_offline(
+    paths: Sequence[str], policies: PolicySet, *, namespace_object: str | None = None, now: datetime | None = None
+) -> Offline:
+    """Read a snapshot; raises InputError for what cannot be read. ``now`` None: the clock tells."""
     snapshot, capabilities = _given(paths, policies) if paths else (EMPTY_SNAPSHOT, ASSUMED)
     default_namespace = "default"
     if namespace_object is not None:
@@ -66,6 +72,7 @@ def load_offline(paths: Sequence[str], policies: PolicySet, *, namespace_object:
         world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=True),
         limits=EvaluationSettings(),
         default_namespace=default_namespace,
+        now=now or datetime.now(UTC),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
@@ -51,6 +52,33 @@ def policy_option(command: Command) -> Command:
         metavar="PATH",
         type=FILE_OR_FOLDER,
         help="Policy files or folders; the shipped ones by default.",
+    )(command)
+
+
+class Moment(click.ParamType[datetime]):
+    """A moment as RFC 3339 writes it; a date is taken to begin in UTC."""
+
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return it with its time zone."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value} is not a moment: write 2026-12-31 or 2026-12-31T18:00:00Z", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def now_option(command: Command) -> Command:
+    """Add at which moment exceptions are valid or expired."""
+    return click.option(
+        "--now",
+        type=Moment(),
+        default=None,
+        metavar="TIME",
+        help="Judge exceptions as of this moment, such as 2026-12-31T18:00:00Z; the clock's by default.",
     )(command)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 import orjson
@@ -17,6 +19,8 @@ from webhook.model.snapshot import Snapshot
 from webhook.model.verdicts import Reviewed
 from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
+
+_UTC_NOW = partial(datetime.now, UTC)
 
 
 class Holder(Protocol):
@@ -37,9 +41,11 @@ class LiveReviewer:
         limits: EvaluationSettings,
         invents_namespaces: bool = False,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
+        clock: Callable[[], datetime] = _UTC_NOW,
     ) -> None:
         self._policies, self._snapshot, self._capabilities = policies, snapshot, capabilities
         self._limits, self._invents_namespaces, self._view = limits, invents_namespaces, view
+        self._clock = clock
 
     def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Callable[[], bool]) -> Reviewed:
         """Decide one decoded body by one policy set and one snapshot; ReviewError if it is no review."""
@@ -51,6 +57,7 @@ class LiveReviewer:
             cluster=self._view(snapshot, request.namespace),
             limits=self._limits,
             expired=expired,
+            now=self._clock(),
         )
         surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
         answer = decide(Round(phase=phase, failure_policy=failure_policy), policies, situation, surroundings)

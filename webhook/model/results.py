@@ -6,7 +6,7 @@ The JSON form is a contract (design, section 8): names and meanings stay as they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from webhook.model.objects import Kind, Object, metadata_of
 from webhook.model.verdicts import Finding, Verdict
@@ -46,6 +46,7 @@ class Result:
             "patch": None if self.patch is None else list(self.patch),
             "patched": self.patched,
             "creates": None if self.creates is None else list(self.creates),
+            "exception": None if finding.exception is None else asdict(finding.exception),
         }
 
 

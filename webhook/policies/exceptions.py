@@ -27,8 +27,8 @@ _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:Z|[+-]\d{2}:\d{2})"
 
 
 def decode_exception(root: Cursor) -> list[PolicyException]:
-    """Read a PolicyException; an empty list, with errors noted, where it says too little to be one."""
-    spec = spec_of(root)
+    """Read a PolicyException; an empty list, with errors noted, where something about it is wrong."""
+    errors, spec = len(root.errors), spec_of(root)
     spec.only("policyKind", "policyName", "rules", "matchConditions", "owner", "reason", "expires")
     items = spec.mappings("rules")
     if not spec.items("rules"):
@@ -39,9 +39,6 @@ def decode_exception(root: Cursor) -> list[PolicyException]:
     for name in ("owner", "reason"):
         if not spec.text(name, required=True).strip() and spec.text(name):
             spec.fail("must not be blank", name)
-    expires = _expiry(spec)
-    if expires is None:
-        return []
     exception = PolicyException(
         name=decode_name(root),
         origin=root.origin,
@@ -52,9 +49,9 @@ def decode_exception(root: Cursor) -> list[PolicyException]:
         match_conditions=decode_conditions(spec),
         owner=spec.text("owner").strip(),
         reason=" ".join(spec.text("reason").split()),
-        expires=expires,
+        expires=_expiry(spec) or datetime.min.replace(tzinfo=UTC),
     )
-    return [exception]
+    return [] if len(root.errors) > errors else [exception]
 
 
 def compile_exceptions(
@@ -117,7 +114,7 @@ def _rule(cursor: Cursor) -> ExceptedRule:
 
 
 def _expiry(spec: Cursor) -> datetime | None:
-    """Read the moment of expiry; a date means the end of that day in UTC."""
+    """Read the moment of expiry; a date means the end of that day in UTC. None, with an error noted, where there is none."""
     text = spec.text("expires", required=True)
     if not text:
         return None

@@ -5,6 +5,8 @@ One registry, handed in: a test, or a process that serves and controls side by s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
 
@@ -37,6 +39,18 @@ class Metrics:
         self._evaluations = Counter(
             "gangwarden_policy_evaluations_total", "What single policies said.", ["policy", "verdict"], registry=registry
         )
+        self._exceptions = Counter(
+            "gangwarden_policy_exceptions_total",
+            "Rules that were not applied because of an exception.",
+            ["exception", "policy"],
+            registry=registry,
+        )
+        self._exception_expiry = Gauge(
+            "gangwarden_policy_exception_expiry_timestamp_seconds",
+            "When an exception of the policy set in force expires.",
+            ["exception", "policy"],
+            registry=registry,
+        )
         self._reloads = Counter(
             "gangwarden_policy_reloads_total", "Attempts to take over edited policies.", ["status"], registry=registry
         )
@@ -57,6 +71,20 @@ class Metrics:
     def evaluated(self, policy: str, verdict: str) -> None:
         """Count what one policy said of one object."""
         self._evaluations.labels(policy=policy, verdict=verdict).inc()
+
+    def excepted(self, exception: str, policy: str) -> None:
+        """Count a rule that was not applied because of an exception."""
+        self._exceptions.labels(exception=exception, policy=policy).inc()
+
+    def exceptions_in_force(self, expiries: Mapping[tuple[str, str], float]) -> None:
+        """Note the exceptions of a new policy set: by names of exception and policy, in seconds since the epoch.
+
+        Each is counted from 0, so that one which nobody needs can be found.
+        """
+        self._exception_expiry.clear()
+        for (exception, policy), at in expiries.items():
+            self._exception_expiry.labels(exception=exception, policy=policy).set(at)
+            self._exceptions.labels(exception=exception, policy=policy)
 
     def reload_succeeded(self, revision: str, at: float) -> None:
         """Note a new policy set; ``at`` in seconds since the epoch."""

@@ -143,6 +143,8 @@ class ReviewHandler:
         )
         for finding in outcome.findings:
             self._metrics.evaluated(finding.policy, finding.verdict)
+            if finding.exception:
+                self._metrics.excepted(finding.exception.name, finding.policy)
         _LOG.info(
             "review",
             path=self._endpoint.path,
@@ -154,6 +156,7 @@ class ReviewHandler:
             verdict=outcome.verdict,
             status=outcome.response.status_code,
             policies=_policies_of(outcome.findings),
+            **_exceptions_of(outcome.findings),
             ms=round(seconds * 1000, 2),
         )
 
@@ -190,6 +193,12 @@ def _policies_of(findings: tuple[Finding, ...]) -> list[str]:
     """Name the policies that had something to say; those that simply allow would fill every line."""
     spoke = (each for each in findings if each.verdict not in {Verdict.ALLOW, Verdict.SKIP})
     return sorted({f"{each.policy}:{each.verdict}" for each in spoke})
+
+
+def _exceptions_of(findings: tuple[Finding, ...]) -> dict[str, list[str]]:
+    """Name the exceptions that let something pass, with policy and rule; most reviews have no such field."""
+    used = {f"{one.exception.name}:{one.policy}:{one.rule}" for one in findings if one.exception}
+    return {"exceptions": sorted(used)} if used else {}
 
 
 def _subject_of(document: Any) -> Subject:
