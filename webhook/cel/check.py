@@ -206,7 +206,7 @@ class Checker:
             )
         self.host_calls[node] = host
         self.references.update((host, f"{host}.{node.function}"))
-        return types.DYN
+        return self.declarations.results.get(f"{host}.{node.function}", types.DYN)
 
     def _resolve(self, node: Node, name: str, target: Node | None, arguments: Sequence[Node]) -> Type:
         """Find the overloads that fit the arguments; the result is dyn where they differ in it."""

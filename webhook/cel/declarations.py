@@ -19,6 +19,8 @@ class Declarations:
     """Roots whose first-level fields are all known, such as ``request``; another field is refused."""
     hosts: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     """Variables that are ``HostObject``s: their methods, and how many arguments each may take."""
+    results: Mapping[str, Type] = field(default_factory=dict)
+    """What methods of hosts return, by ``host.method``; of others nothing is known before they are called."""
     types: Mapping[str, Type] = field(default_factory=dict)
     """Roots of a known type; the API server types ``request``, ``namespaceObject`` and ``variables``."""
     patch_types: bool = False

@@ -88,9 +88,9 @@ def _reason(
     place = f"the largest domain of {key}, {where}," if key != EVERYWHERE and where else "the cluster"
     if most == 0 and key != EVERYWHERE:
         place = f"no domain of {key}"
-    said = f"{place} {state} {most} of {count} pods" if most else f"{place} {state} even one of {count} pods"
+    said = f"{place} {state} {most} of {count} pods" if most else f"{place} {state} even one such pod"
     if most == 0 and key == EVERYWHERE:
-        said = f"no node {state} even one of {count} pods"
+        said = f"no node {state} even one such pod"
     looked = domains[where].all() if most else [node for each in domains.values() for node in each.all()]
     short = _short(looked, demand, placement, empty=empty)
     return f"{said}: {short}" if short else said

@@ -14,6 +14,7 @@ from webhook.cel import Declarations
 from webhook.cel.types import (
     AUTHORIZER,
     BOOL,
+    DOUBLE,
     DYN,
     INT,
     NULL,
@@ -27,6 +28,8 @@ from webhook.cel.types import (
 )
 from webhook.rules.cluster import CLUSTER_METHODS
 
+_OWN = "gangwarden."
+"""Types that the API server does not have, and so has no say about."""
 ADMISSION_ROOTS = frozenset({"object", "oldObject", "request", "namespaceObject"})
 """What expressions read that are evaluated in a review and never again."""
 WORKLOAD_ROOTS = frozenset({"object", "namespaceObject"})
@@ -35,6 +38,10 @@ WORKLOAD_ROOTS = frozenset({"object", "namespaceObject"})
 
 def _struct(name: str, /, **fields: Type) -> Type:
     return Type(Kind.STRUCT, f"kubernetes.{name}", fields=fields)
+
+
+def _own_struct(name: str, /, **fields: Type) -> Type:
+    return Type(Kind.STRUCT, f"{_OWN}{name}", fields=fields)
 
 
 _KIND = _struct("GroupVersionKind", group=STRING, version=STRING, kind=STRING)
@@ -80,6 +87,16 @@ NAMESPACE_TYPE = _struct(
     status=_struct("NamespaceStatus", conditions=list_of(_CONDITION), phase=STRING),
 )
 _TYPED = {"request": REQUEST_TYPE, "namespaceObject": NAMESPACE_TYPE}
+_ROOM = {"fits": BOOL, "largest": INT, "domain": STRING, "reason": STRING}
+_AMOUNTS = map_of(STRING, STRING)
+CLUSTER_RESULTS: Mapping[str, Type] = {
+    "cluster.fit": _own_struct("Fit", **_ROOM, whenEmpty=_own_struct("EmptyFit", **_ROOM), notModelled=list_of(STRING)),
+    "cluster.topology": list_of(_own_struct("Domain", name=STRING, nodes=INT, allocatable=_AMOUNTS, free=_AMOUNTS)),
+    "cluster.capability": BOOL,
+    "cluster.ageSeconds": DOUBLE,
+    "cluster.quotas": list_of(DYN),
+}
+"""What ``cluster`` answers with, so that a slip in a field's name is found at load; objects by name are dyn."""
 ACCESS_TYPES: Mapping[str, Type] = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
 """The variables by which an expression asks what somebody may do; they need somebody who made a request."""
 
@@ -90,6 +107,7 @@ def declare(roots: frozenset[str], *, has_params: bool) -> Declarations:
     return Declarations(
         variables=(roots - _TYPED.keys()) | ({"params"} if has_params else set()),
         hosts={"cluster": CLUSTER_METHODS},
+        results=CLUSTER_RESULTS,
         types={**typed, **ACCESS_TYPES} if "request" in roots else typed,
     )
 
@@ -109,7 +127,7 @@ def _as_field(type_: Type) -> Type:
     """Return what is left of a type in a field of ``variables`` (composition.go, convertCelTypeToDeclType)."""
     if type_.kind in (Kind.LIST, Kind.MAP):
         return replace(type_, parameters=tuple(map(_as_field, type_.parameters)))
-    return type_ if type_.kind in (Kind.PLAIN, Kind.NULL) else DYN
+    return type_ if type_.kind in (Kind.PLAIN, Kind.NULL) or type_.name.startswith(_OWN) else DYN
 
 
 IS_BOOL = (BOOL,)
