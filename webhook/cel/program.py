@@ -108,6 +108,21 @@ class Program(celpy.Runner):
         twin.__dict__["evaluate"] = evaluate
         return twin
 
+    def metered(self, see: Callable[[int], None]) -> Program:
+        """Return this program as one that shows to ``see`` what each evaluation took from its budget, failed ones too."""
+
+        def evaluate(activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
+            budget = budget or Budget(DEFAULT_UNITS)
+            before = budget.spent
+            try:
+                return self.evaluate(activation, budget)
+            finally:
+                see(budget.spent - before)
+
+        twin = copy(self)
+        twin.__dict__["evaluate"] = evaluate
+        return twin
+
     def __repr__(self) -> str:
         return f"Program({self.text!r})"
 

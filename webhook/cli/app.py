@@ -16,6 +16,7 @@ from webhook.errors import GangwardenError
 _COMMANDS = {
     "check": ("webhook.cli.check", "Judge manifests offline, with the verdicts of the API server."),
     "test": ("webhook.cli.testing", "Run the test cases that stand beside policies."),
+    "lint": ("webhook.cli.lint", "Look at policies: what does not load, and advice on what does."),
     "eval": ("webhook.cli.evaluate", "Evaluate a CEL expression, or JSON lines of them."),
     "dev": ("webhook.cli.develop", "Serve with embedded defaults and admit every manifest of a folder, again on every edit."),
     "serve": ("webhook.cli.processes", "Run a webhook replica in a cluster."),

@@ -143,6 +143,7 @@ class Head:
     param_kind: ParamKind | None = None
     variables: tuple[NamedExpression, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +257,7 @@ class Binding:
     param_ref: ParamRef | None = None
     match_resources: MatchResources | None = None
     actions: tuple[Action, ...] = ()
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
 PolicySource: TypeAlias = ValidatingPolicy | MutatingPolicy | WorkloadPolicy

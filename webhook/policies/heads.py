@@ -58,6 +58,12 @@ def decode_labels(root: Cursor) -> dict[str, str]:
 
 def decode_head(root: Cursor, spec: Cursor) -> Head:
     """Read what every policy kind shares."""
+def decode_annotations(root: Cursor) -> dict[str, str]:
+    """Read ``metadata.annotations``."""
+    meta = root.mapping("metadata")
+    return meta.pairs("annotations") if meta else {}
+
+
     param_kind = spec.mapping("paramKind")
     constraints = spec.mapping("matchConstraints")
     if not spec.has("matchConstraints"):
@@ -76,6 +82,7 @@ def decode_head(root: Cursor, spec: Cursor) -> Head:
         labels=decode_labels(root),
     )
 
+        annotations=decode_annotations(root),
 
 def decode_match_resources(cursor: Cursor) -> MatchResources:
     """Read ``matchConstraints`` of a policy or ``matchResources`` of a binding."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -39,6 +39,24 @@ def load_policies(paths: Sequence[str | Path], *, limits: ReloadSettings | None 
 
 def compile_sources(sources: Sources, *, now: datetime | None = None) -> PolicySet:
     """Build the set of policies from files already read; raises PolicySetError with all that is wrong."""
+    examined = examine_sources(sources, now=now)
+    if examined.errors:
+        raise PolicySetError(examined.errors)
+    return examined.policies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What files hold, for those who want to hear of the good parts also where others are broken."""
+
+    policies: PolicySet
+    """Those that could be compiled. Fit for advice; what serves takes all or nothing."""
+    contents: Contents
+    errors: tuple[PolicyError, ...]
+
+
+def examine_sources(sources: Sources, *, now: datetime | None = None) -> Examined:
+    """Compile what can be compiled, and note everything that is wrong."""
     contents = Contents(errors=list(sources.errors))
     for file in sources.files:
         try:
@@ -55,8 +73,6 @@ def compile_sources(sources: Sources, *, now: datetime | None = None) -> PolicyS
     validating = _compile(contents.validating, compile_policy, excepted[_KINDS[0]], contents.errors)
     mutating = _compile(contents.mutating, compile_mutating, excepted[_KINDS[1]], contents.errors)
     workload = _compile(contents.workload, compile_workload, excepted[_KINDS[2]], contents.errors)
-    if contents.errors:
-        raise PolicySetError(_unique(contents.errors))
     bound = _by_policy(contents.bindings)
     policies = PolicySet(
         validating=tuple((p, bound.get((_KINDS[0], p.head.source.name), ())) for p in validating),
@@ -66,7 +82,8 @@ def compile_sources(sources: Sources, *, now: datetime | None = None) -> PolicyS
         revision=sources.revision,
         warnings=(*_warnings(contents, bound), *exception_warnings(contents.exceptions, now or datetime.now(UTC))),
     )
-    return replace(policies, needs=needs_of(policies))
+    policies = replace(policies, needs=needs_of(policies))
+    return Examined(policies=policies, contents=contents, errors=tuple(_unique(contents.errors)))
 
 
 def _compile(

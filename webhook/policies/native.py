@@ -18,7 +18,15 @@ from webhook.model.policies import (
     Validation,
 )
 from webhook.policies.cursor import Cursor
-from webhook.policies.heads import HEAD_FIELDS, decode_head, decode_match_resources, decode_name, decode_param_ref, fail_repeated
+from webhook.policies.heads import (
+    HEAD_FIELDS,
+    decode_annotations,
+    decode_head,
+    decode_match_resources,
+    decode_name,
+    decode_param_ref,
+    fail_repeated,
+)
 
 ROOT_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 _ANNOTATIONS_LIMIT = 20
@@ -85,6 +93,7 @@ def _binding(root: Cursor, spec: Cursor, policy_kind: str, actions: tuple[Action
         param_ref=decode_param_ref(reference) if reference else None,
         match_resources=decode_match_resources(resources) if resources else None,
         actions=actions,
+        annotations=decode_annotations(root),
     )
 
 

@@ -1,8 +1,9 @@
 """The fields of built-in kinds as CEL types, as the controller that writes ``status.typeChecking`` of a policy declares them.
 
-It has its quirks, which are kept, for the point is to say what it says: a quantity has no type there, so that
-``resources.limits`` is an unknown field, and ``metadata.namespace`` one that it knows as ``__namespace__`` only
-(apiserver pkg/cel/common/schemas.go and pkg/cel/escaping.go). ``is_quirk`` tells those from real mistakes.
+It has its quirks (apiserver pkg/cel/common/schemas.go and pkg/cel/escaping.go): a quantity has no type there, so that
+``resources.limits`` is an unknown field; it knows ``metadata.namespace`` as ``__namespace__`` only; and a timestamp is one,
+although expressions see text. Who wants to repeat what it says asks for the ``exact`` type, with all that; who wants to know what
+is wrong asks for the other, in which such fields are dyn and structs are all of one name.
 """
 
 from __future__ import annotations
@@ -33,35 +34,35 @@ _RESERVED = frozenset(
     while""".split()
 )
 _EMPTY, _NOT_THERE = "o", "-"
+_QUIRKS = ("-", "t", "y", "o")
+"""Letters of fields whose values have another type than the checker believes, or parts that it does not know of."""
 
 
-def object_type(kind: Kind) -> Type | None:
+def object_type(kind: Kind, *, exact: bool = False) -> Type | None:
     """Return the type of the objects of a built-in kind; None for a kind that the table does not have."""
     try:
         shape = shape_of(kind)
     except RuleProblem:
         return None
-    return _struct(shape.name, kind.kind) if isinstance(shape, Struct) else None
+    return _struct(shape.name, kind.kind, exact=exact) if isinstance(shape, Struct) else None
 
 
-def is_quirk(struct: Type, field: str) -> bool:
-    """Tell whether a field that a type does not have is there all the same, in the objects of its kind."""
-    return isinstance(struct.fields, Fields) and field in struct.fields.real
-
-
-class Fields(Mapping[str, Type]):
+class _Fields(Mapping[str, Type]):
     """The fields of one struct, made when they are asked for: a Pod has a thousand and an expression reads five."""
 
-    def __init__(self, struct: str, path: str) -> None:
+    def __init__(self, struct: str, path: str, *, exact: bool) -> None:
         self._letters = _letters().get(struct, {})
-        self._path = path
-        self.real = fields_of(Struct(struct)).shapes
-        """Every field that is really there, with its shape."""
-        self._names = {_escaped(name): name for name in self.real if self._letters.get(name) != _NOT_THERE}
+        self._path, self._exact = path, exact
+        self._shapes = fields_of(Struct(struct)).shapes
+        there = [name for name in self._shapes if not exact or self._letters.get(name) != _NOT_THERE]
+        self._names = {_escaped(name): name for name in there} | ({} if exact else {name: name for name in there})
 
     def __getitem__(self, name: str) -> Type:
         real = self._names[name]
-        return _type(self.real[real], self._letters.get(real, ""), f"{self._path}.{name}")
+        letter = self._letters.get(real, "")
+        if letter in _QUIRKS and not self._exact:
+            return types.DYN
+        return _type(self._shapes[real], letter, f"{self._path}.{name}", exact=self._exact)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -70,23 +71,23 @@ class Fields(Mapping[str, Type]):
         return len(self._names)
 
 
-def _struct(name: str, path: str) -> Type:
-    return Type(types.Kind.STRUCT, path, fields=Fields(name, path))
+def _struct(name: str, path: str, *, exact: bool) -> Type:
+    return Type(types.Kind.STRUCT, path if exact else "object", fields=_Fields(name, path, exact=exact))
 
 
-def _type(shape: Shape, letter: str, path: str) -> Type:
-    """Return the type of a value; structs are told apart by where they stand, as in MaybeAssignTypeName."""
+def _type(shape: Shape, letter: str, path: str, *, exact: bool) -> Type:
+    """Return the type of a value; the checker tells structs apart by where they stand (MaybeAssignTypeName), we do not."""
     match shape:
         case ListOf():
-            return types.list_of(_type(shape.element, letter, f"{path}.@idx"))
+            return types.list_of(_type(shape.element, letter, f"{path}.@idx", exact=exact))
         case MapOf():
-            return types.map_of(types.STRING, _type(shape.element, letter, f"{path}.@elem"))
+            return types.map_of(types.STRING, _type(shape.element, letter, f"{path}.@elem", exact=exact))
         case _ if letter == _EMPTY:
             return Type(types.Kind.STRUCT, path, fields={})
         case _ if letter:
             return _LETTERS[letter]
         case Struct():
-            return _struct(shape.name, path)
+            return _struct(shape.name, path, exact=exact)
         case Scalar():
             return _SCALARS[shape.name]
         case Anything():

@@ -95,6 +95,11 @@ def shape_of(kind: Kind) -> Shape:
     return DEDUCED
 
 
+def known_kinds() -> tuple[Kind, ...]:
+    """Return the built-in kinds that the table has."""
+    return tuple(Kind.parse(*name.split(" ")) for name in _kinds())
+
+
 def fields_of(struct: Struct) -> Fields:
     """Return the fields of a struct."""
     return _fields(struct.name)

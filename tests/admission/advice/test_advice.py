@@ -1,0 +1,76 @@
+"""Each rule of advice on policies of a few lines: where it speaks, and where it keeps silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.admission.advice.linting import linted, marked
+from tests.admission.advice.scenes import SCENES, Scene
+from webhook.admission.advice import ADVICE
+from webhook.cli.lint import lint
+from webhook.model.diagnostics import Level
+
+JOBS = "{resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}"
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=str)
+def test_a_rule_speaks_where_it_should_and_nowhere_else(scene: Scene, tmp_path: Path) -> None:
+    found = [one for one in linted(scene.fragment, tmp_path) if one.rule == scene.rule]
+    if marked(scene.fragment):
+        assert sorted({one.line for one in found}) == marked(scene.fragment), [one.message for one in found]
+    else:
+        assert bool(found) is scene.speaks, [one.message for one in found]
+    assert all(scene.says in one.message for one in found)
+
+
+def test_every_rule_has_a_scene_in_which_it_speaks_and_one_in_which_it_does_not() -> None:
+    speaking = {scene.rule for scene in SCENES if marked(scene.fragment) or scene.speaks}
+    silent = {scene.rule for scene in SCENES if not marked(scene.fragment) and not scene.speaks}
+    assert speaking == ADVICE.keys()
+    assert silent == ADVICE.keys()
+
+
+def test_a_policy_that_nothing_is_wrong_with_is_not_spoken_of(tmp_path: Path) -> None:
+    assert linted("failurePolicy: Fail", tmp_path) == ()
+
+
+def test_a_finding_names_its_place_in_a_block_scalar(tmp_path: Path) -> None:
+    fragment = """
+        validations:
+        - expression: >-
+            object.spec.parallelism > 0
+            && object.spec.completions > 1
+          message: nope
+    """
+    (found,) = linted(fragment, tmp_path)
+    assert (found.line, found.column, found.level) == (9, 21, Level.WARNING)
+    line = (tmp_path / "policy.yaml").read_text().split("\n")[found.line - 1]
+    assert line[found.column - 1 :].startswith(".completions")
+
+
+def test_advice_is_left_out_where_the_policy_says_so(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\n"
+        'metadata: {name: example, annotations: {gangwarden.dev/lint-ignore: "no-message, policy-without-binding"}}\n'
+        "spec:\n"
+        f"  matchConstraints: {JOBS}\n"
+        "  validations: [{expression: object.spec.parallelism > 0}, {expression: object.spec.completions > 0, message: nope}]\n"
+    )
+    assert [one.rule for one in linted(text, tmp_path)] == ["absent-field"]
+
+
+def test_errors_and_advice_of_several_policies_come_together(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: broken}\n"
+        "spec:\n"
+        f"  matchConstraints: {JOBS}\n"
+        "  validations:\n  - expression: object.spec.parallelism >\n  - expression: objekt.spec\n    reason: Because\n"
+    )
+    (tmp_path / "good.yaml").write_text(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\n"
+        "spec: {policyName: broken, validationActions: [Deny]}\n"
+    )
+    found = lint([str(tmp_path)]).diagnostics
+    assert [(one.rule, one.line, one.column) for one in found] == [("refused", 7, 42), ("refused", 8, 17), ("refused", 9, 5)]

@@ -1,0 +1,27 @@
+"""Advice that a policy does not want to hear: the annotation ``gangwarden.dev/lint-ignore: rule, rule``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from webhook.admission.advice.catalog import ADVICE, REFUSED
+from webhook.admission.advice.subject import Subject
+from webhook.admission.advice.telling import at_policy
+from webhook.model.diagnostics import Diagnostic
+
+IGNORE = "gangwarden.dev/lint-ignore"
+
+
+def ignored_rules(annotations: Mapping[str, str]) -> frozenset[str]:
+    """Return the rules that an object asks to be left out."""
+    return frozenset(name.strip() for name in annotations.get(IGNORE, "").split(",") if name.strip())
+
+
+def unknown_ignored(subject: Subject) -> Iterator[Diagnostic]:
+    """Tell about names that no rule has: what they were meant to silence is not silenced."""
+    known = ADVICE.keys() - {REFUSED}
+    for name in sorted(ignored_rules(subject.head.annotations) - known):
+        near = get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield at_policy(subject, "unknown-lint-rule", f"{IGNORE} names '{name}', which is no rule that can be left out{hint}")

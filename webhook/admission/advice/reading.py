@@ -1,0 +1,125 @@
+"""Advice about fields that are read where they may be absent, or where the whole object is null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.admission.advice.checking import UNKNOWN_FIELD
+from webhook.admission.advice.paths import ELEMENT, Path
+from webhook.admission.advice.schemas import has_path
+from webhook.admission.advice.subject import Role, Subject
+from webhook.admission.advice.telling import at_node, shown
+from webhook.admission.advice.walk import Access, Walker
+from webhook.admission.shapes import Field, fields_of, type_of
+from webhook.model.diagnostics import Diagnostic, Level
+from webhook.model.objects import Kind
+
+_FILLED: dict[tuple[str, Path], set[str]] = {
+    ("Job", ("spec",)): {
+        "backoffLimit", "completionMode", "manualSelector", "parallelism", "podReplacementPolicy", "selector", "suspend",
+    },
+    ("*", ()): {"apiVersion", "kind", "metadata"},
+    ("*", ("metadata",)): {"name", "namespace", "uid", "creationTimestamp"},
+}  # fmt: skip
+"""Fields by kind and path that the table calls optional, and that the API server always fills in."""
+_FILLED_TYPES = {"Container": {"image", "imagePullPolicy"}, "EphemeralContainer": {"image", "imagePullPolicy"}}
+"""The same by type, wherever it stands; without an image nothing is admitted to validation."""
+
+
+def reading_advice(subject: Subject) -> Iterator[Diagnostic]:
+    """Look at every field that is read."""
+    for access in Walker(subject).accesses():
+        yield from _null(subject, access)
+        yield from _unknown(subject, access)
+        yield from _absent(subject, access)
+
+
+def _unknown(subject: Subject, access: Access) -> Iterator[Diagnostic]:
+    """Tell about a field that some kinds do not have which get to this place; that it is there, ``has()`` may have said."""
+    paths = [(*base, access.step) for base in access.bases]
+    if access.context.knows(paths):
+        return
+    kinds = access.context.kinds
+    lacking = sorted(
+        kind
+        for kind in kinds
+        if any(has_path(kind, path[1:-1]) for path in paths) and not any(has_path(kind, path[1:]) for path in paths)
+    )
+    if lacking:
+        names = " and ".join(f"{kind.api_version} {kind.kind}" for kind in lacking)
+        others = min((kind.kind for kind in kinds.difference(lacking)), default="")
+        ask = f"; ask first which kind it is, as in object.kind == '{others}' ? … : …" if others else ""
+        message = f"undefined field '{access.step}': {_bases(access)} of {names} has none, so reading it fails{ask}"
+        yield at_node(subject, access.part, access.node, UNKNOWN_FIELD, message)
+
+
+def _null(subject: Subject, access: Access) -> Iterator[Diagnostic]:
+    for root, operation in (("object", "DELETE"), ("oldObject", "CREATE")):
+        if (root,) in access.bases and operation in access.context.operations:
+            guard = f"{root} == null || …" if access.within.role is Role.VALIDATION else f"{root} != null && …"
+            message = (
+                f"{root} is null on {operation}, which the policy matches, so this fails there; write {guard}, "
+                f"or match {operation} in a policy of its own"
+            )
+            yield at_node(subject, access.part, access.node, "null-object", message)
+
+
+def _absent(subject: Subject, access: Access) -> Iterator[Diagnostic]:
+    paths = [(*base, access.step) for base in access.bases]
+    if access.step == ELEMENT or access.context.knows(paths):
+        return
+    kinds = sorted(
+        kind
+        for kind in access.context.kinds
+        if _type_name(kind) and any(_may_be_absent(kind, base[1:], access.step) for base in access.bases)
+    )
+    if not kinds:
+        return
+    base, path = _bases(access), shown(min(paths))
+    of = f" of a {' or a '.join(kind.kind for kind in kinds)}" if len(access.context.kinds) > 1 else ""
+    if access.step.isidentifier():
+        guard, optional = f"has({path})", f"{base}.?{access.step}"
+    else:
+        guard, optional = f"'{access.step}' in {base}", f"{base}[?'{access.step}']"
+    message = f"{path}{of} may be absent, and reading it then fails; ask {guard} first, or write {optional} with orValue()"
+    if access.within.role is Role.MESSAGE:
+        yield from _fragile(subject, access, message)
+    else:
+        yield at_node(subject, access.part, access.node, "absent-field", message)
+
+
+def _bases(access: Access) -> str:
+    return shown(min(access.bases))
+
+
+def _fragile(subject: Subject, access: Access, message: str) -> Iterator[Diagnostic]:
+    """Tell about a message that cannot be composed; a message beside it takes its place, which is no great harm."""
+    has_other = subject.policy is not None and bool(subject.policy.validations[access.within.index].message)
+    told = "`message` is shown instead" if has_other else "the expression is shown instead"
+    level = Level.NOTE if has_other else Level.WARNING
+    yield at_node(subject, access.part, access.node, "fragile-message", f"{message}; {told}", level=level)
+
+
+def _type_name(kind: Kind) -> str | None:
+    return type_of({"apiVersion": kind.api_version, "kind": kind.kind})
+
+
+def _may_be_absent(kind: Kind, base: Path, step: str) -> bool:
+    """Tell whether an object of a kind as the API server holds it may lack a field, or a map that it has a key."""
+    field: Field | None = None
+    name, in_collection = _type_name(kind) or "", ""
+    for part in base:
+        if in_collection:
+            in_collection = ""
+        else:
+            field = fields_of(name).get(part) if name else None
+            if field is None:
+                return False
+            in_collection, name = field.around.replace("*", ""), field.shape if field.is_struct else ""
+    if in_collection == "{}":
+        return step != ELEMENT
+    found = fields_of(name).get(step) if name and not in_collection else None
+    if found is None or found.fills:
+        return False
+    filled = _FILLED.get((kind.kind, base), set()) | _FILLED.get(("*", base), set()) | _FILLED_TYPES.get(name, set())
+    return step not in filled
