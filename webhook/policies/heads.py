@@ -56,14 +56,14 @@ def decode_labels(root: Cursor) -> dict[str, str]:
     return meta.pairs("labels") if meta else {}
 
 
-def decode_head(root: Cursor, spec: Cursor) -> Head:
-    """Read what every policy kind shares."""
 def decode_annotations(root: Cursor) -> dict[str, str]:
     """Read ``metadata.annotations``."""
     meta = root.mapping("metadata")
     return meta.pairs("annotations") if meta else {}
 
 
+def decode_head(root: Cursor, spec: Cursor) -> Head:
+    """Read what every policy kind shares."""
     param_kind = spec.mapping("paramKind")
     constraints = spec.mapping("matchConstraints")
     if not spec.has("matchConstraints"):
@@ -80,9 +80,9 @@ def decode_annotations(root: Cursor) -> dict[str, str]:
         param_kind=_param_kind(param_kind) if param_kind else None,
         variables=_variables(spec),
         labels=decode_labels(root),
+        annotations=decode_annotations(root),
     )
 
-        annotations=decode_annotations(root),
 
 def decode_match_resources(cursor: Cursor) -> MatchResources:
     """Read ``matchConstraints`` of a policy or ``matchResources`` of a binding."""
