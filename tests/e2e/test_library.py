@@ -24,14 +24,21 @@ TEAMS = ("team-a", "team-b")
 """Namespaces of the cases; only these are bound, so that nothing else on this control plane is judged."""
 UNBOUND = "examples"
 """A namespace that no binding speaks of, also none of a test before, which stays in force for a moment."""
-NOT_NATIVE = {"gang/labelled-jobs", "gang/own-groups-only", "disruption/make-restart-safe"}
-"""The last one is native and no validating policy: test_mutations.py has it."""
+NOT_NATIVE = {"gang/labelled-jobs", "gang/own-groups-only", "gang/hand-made-quorum"}
+MUTATING = {"disruption/make-restart-safe", "disruption/make-whole-preemption"}
+"""Native and no validating policies: test_mutations.py has them."""
 FOLDERS = sorted(
     path.parent.relative_to(ROOT / "policies").as_posix()
     for path in (ROOT / "policies").glob("*/*/policy.yaml")
-    if path.parent.relative_to(ROOT / "policies").as_posix() not in NOT_NATIVE
+    if path.parent.relative_to(ROOT / "policies").as_posix() not in NOT_NATIVE | MUTATING
 )
 SUBJECT_TO_UPDATES = {"gang/guarded-quorum"}
+CUSTOM = {
+    "jobset.x-k8s.io/v1alpha2": "JobSet",
+    "leaderworkerset.x-k8s.io/v1": "LeaderWorkerSet",
+    "kubeflow.org/v2beta1": "MPIJob",
+}
+"""Kinds of other projects that policies speak of; here they are stand-ins that take any field."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +47,29 @@ def native_plane() -> Iterator[ControlPlane]:
     with ControlPlane(gates=NATIVE) as cluster:
         for name in ("gangwarden-system", UNBOUND, *TEAMS):
             cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        for version, kind in CUSTOM.items():
+            serve_custom_kind(cluster, version, kind)
         yield cluster
+
+
+def serve_custom_kind(cluster: ControlPlane, api_version: str, kind: str) -> None:
+    group, _, version = api_version.partition("/")
+    names = {"kind": kind, "singular": kind.lower(), "plural": f"{kind.lower()}s"}
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{names['plural']}.{group}"},
+        "spec": {
+            "group": group,
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [{"name": version, "served": True, "storage": True, "schema": schema}],
+        },
+    }
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(crd))
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/{crd['metadata']['name']}")
 
 
 @pytest.fixture
@@ -147,11 +176,9 @@ def cases_of(folder: str) -> list[Case]:
 
 def is_plain_create(case: Case) -> bool:
     """Tell whether a case can be put to an API server by a dry run: its own params and stored objects cannot."""
-    return case.operation is Operation.CREATE and not case.params and case.object is not None and namespace_of(case) in TEAMS
-
-
-def namespace_of(case: Case) -> str:
-    return (case.object or {})["metadata"]["namespace"]
+    if case.operation is not Operation.CREATE or case.params or case.object is None:
+        return False
+    return case.object["metadata"].get("namespace", "") in ("", *TEAMS)
 
 
 def answer(cluster: ControlPlane, case: Case) -> str:

@@ -8,7 +8,7 @@ equal, and so must refusals, code, reason and text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ from webhook.rules import Situation
 
 POLICIES = f"{NATIVE}/mutatingadmissionpolicies"
 BINDINGS = f"{NATIVE}/mutatingadmissionpolicybindings"
-SHIPPED = Path(__file__).resolve().parents[2] / "policies/disruption/make-restart-safe/policy.yaml"
+LIBRARY = Path(__file__).resolve().parents[2] / "policies/disruption"
 IN_FORCE_SECONDS = 60.0
 SENTINEL = "sentinel"
 
@@ -221,17 +221,31 @@ def test_what_the_api_server_sends_is_complete_to_us(control_plane: ControlPlane
     assert apply_defaults(sent) == sent
 
 
-def test_the_shipped_policy_is_taken_as_it_stands(control_plane: ControlPlane, namespace: str) -> None:
-    text = SHIPPED.read_text()
+WORKLOAD = {"podGroupTemplates": [{"name": "workers", "schedulingPolicy": {"gang": {"minCount": 4}}}]}
+SHIPPED: Mapping[str, tuple[Object, Callable[[Object], bool]]] = {
+    "make-restart-safe": (
+        {**JOB, "metadata": {"name": "train", "labels": {"gangwarden.dev/gang": "true"}}},
+        lambda made: "podFailurePolicy" in made and made["podReplacementPolicy"] == "Failed",
+    ),
+    "make-whole-preemption": (
+        {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "train"}, "spec": WORKLOAD},
+        lambda made: made["podGroupTemplates"][0].get("disruptionMode") == {"all": {}},
+    ),
+}
+"""What each shipped policy is asked, and how one sees that it has acted."""
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_policy_is_taken_as_it_stands(control_plane: ControlPlane, namespace: str, name: str) -> None:
+    text = (LIBRARY / name / "policy.yaml").read_text()
+    asked, has_acted = SHIPPED[name]
     control_plane.kubectl("apply", "--server-side", "--validate=strict", "-f", "-", stdin=text)
     try:
-        gang = {**JOB, "metadata": {"name": "train", "namespace": namespace, "labels": {"gangwarden.dev/gang": "true"}}}
 
-        def is_safe() -> bool:
-            made = control_plane.client.create(gang, dry_run=True)["spec"]
-            return "podFailurePolicy" in made and made["podReplacementPolicy"] == "Failed"
+        def acts() -> bool:
+            return has_acted(control_plane.client.create(asked, namespace=namespace, dry_run=True)["spec"])
 
-        wait_for(is_safe, what="a gang is made restart-safe", seconds=IN_FORCE_SECONDS)
+        wait_for(acts, what=f"{name} acts", seconds=IN_FORCE_SECONDS)
     finally:
         for document in yaml.safe_load_all(text):
             resource = BINDINGS if document["kind"].endswith("Binding") else POLICIES

@@ -120,8 +120,8 @@ def test_each_validation_has_a_case_that_fails_it_and_the_policy_one_that_passes
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_no_case_meets_an_expression_that_fails(folder: str) -> None:
-    results = [result for given in asked(LIBRARY / folder / "cases.yaml") for result in given.results]
+def test_no_case_meets_an_expression_that_fails_unless_it_says_so(folder: str) -> None:
+    results = [result for given in well_formed(folder) for result in given.results]
     assert [
         result.finding.message for result in results if is_broken(result) and result.finding.verdict is not Verdict.SKIP
     ] == []
@@ -157,11 +157,16 @@ def test_the_readme_quotes_what_the_policy_really_says(folder: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_leaving_out_any_optional_field_is_no_error(folder: str) -> None:
     policies = policies_of(str(LIBRARY / folder))
-    for given in asked(LIBRARY / folder / "cases.yaml"):
+    for given in well_formed(folder):
         for path, thinner in without_each_field(given.case.object or {}):
             results = ask(replace(given.case, object=thinner), policies).results if given.case.object else ()
             said = [result.finding.message for result in results if is_broken(result)]
             assert said == [], f"{given.case.name}, without {path}"
+
+
+def well_formed(folder: str) -> list[Asked]:
+    """Return the cases whose object is what its API allows; of kinds that the API server does not check it may be otherwise."""
+    return [given for given in asked(LIBRARY / folder / "cases.yaml") if given.case.expect.verdict is not Verdict.ERROR]
 
 
 def without_each_field(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
