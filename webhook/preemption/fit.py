@@ -33,8 +33,8 @@ def fit(capacity: Capacity, demand: Amounts, placement: Placement, count: int, *
     domains = dict(capacity.domains(key))
     best, where = 0, ""
     # Totals say what a domain cannot exceed: with the roomiest first, most are never looked into.
-    bounds = sorted(((_holds(domain.total(empty=empty), demand), name) for name, domain in domains.items()), reverse=True)
-    for bound, name in bounds:
+    bounds = [(_holds(domain.total(empty=empty), demand), name) for name, domain in domains.items()] if len(domains) > 1 else []
+    for bound, name in sorted(bounds, reverse=True) or [(max(count, 1), name) for name in domains]:
         if bound <= best:
             break
         found = _count(domains[name], demand, placement, count, empty=empty)
