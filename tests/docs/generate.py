@@ -20,6 +20,8 @@ from webhook.cel import library
 from webhook.cel.declare import Overload
 from webhook.cel.macros import MACROS
 from webhook.cli import main as command_line
+from webhook.policies import SCHEMA_KINDS, schema_of, schema_of_all
+from webhook.reports import json_text
 from webhook.server.metrics import Metrics
 
 WIDTH = 100
@@ -150,20 +152,28 @@ def renewed(text: str) -> str:
     return _PART.sub(lambda found: f"{found[1]}{PARTS[found['name']]()}", text)
 
 
+def schema_files() -> dict[Path, str]:
+    """Return the JSON Schemas that editors may point at, by file: one of all kinds, and one of each."""
+    folder = ROOT / "docs/schemas"
+    schemas = {"gangwarden": schema_of_all(), **{kind.lower(): schema_of(kind) for kind in SCHEMA_KINDS}}
+    return {folder / f"{name}.json": json_text(schema, indent=1) + "\n" for name, schema in schemas.items()}
+
+
 def main() -> int:
-    """Rewrite every page that has generated parts."""
+    """Rewrite every page that has generated parts, and the schemas."""
     for page in PAGES:
-        write(page)
+        write(page, renewed(page.read_text(encoding="utf-8")))
+    for path, text in schema_files().items():
+        write(path, text)
     return 0
 
 
-def write(page: Path) -> None:
-    """Rewrite one page if it is out of date."""
-    before = page.read_text(encoding="utf-8")
-    after = renewed(before)
-    if after != before:
-        page.write_text(after, encoding="utf-8")
-        print(page.relative_to(ROOT))
+def write(path: Path, text: str) -> None:
+    """Rewrite one file if it is out of date."""
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,13 @@ from webhook.policies.load import load_policies
 from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.places import Places
+from webhook.policies.schemas import SCHEMA_KINDS, schema_of, schema_of_all
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
 from webhook.policies.suites import find_tests, policy_files
 from webhook.policies.watch import PolicyWatcher
 
 __all__ = [
+    "SCHEMA_KINDS",
     "WORKLOAD",
     "BrokenSource",
     "Document",
@@ -45,5 +47,7 @@ __all__ = [
     "policy_files",
     "read_documents",
     "read_manifests",
+    "schema_of",
+    "schema_of_all",
     "write_export",
 ]

@@ -55,6 +55,8 @@ def _test(root: Cursor) -> PolicyTest:
     if not items:
         spec.fail("required: at least one case", "cases")
     fail_repeated(items, "name")
+    if meta is None and not root.has("metadata"):
+        root.fail("required", "metadata")
     return PolicyTest(
         name=meta.text("name", required=True) if meta else "",
         path=root.document.path,

@@ -28,11 +28,13 @@ from webhook.policies.cursor import Cursor
 
 HEAD_FIELDS = ("failurePolicy", "matchConstraints", "matchConditions", "paramKind", "variables")
 """Fields of ``spec`` that ``decode_head`` reads."""
-_METADATA = (
+METADATA_FIELDS = (
     "name", "labels", "annotations", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp",
     "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences", "managedFields", "selfLink",
 )  # fmt: skip
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
+"""What a Kubernetes object may say in its metadata."""
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
+"""What a rule of ``matchConstraints`` can be about."""
 _CONDITIONS_LIMIT = 64
 
 
@@ -42,7 +44,7 @@ def decode_name(root: Cursor) -> str:
     if meta is None:
         root.fail("required", "metadata.name") if not root.has("metadata") else None
         return ""
-    meta.only(*_METADATA)
+    meta.only(*METADATA_FIELDS)
     if meta.has("namespace"):
         meta.fail("not allowed: policies and bindings belong to the cluster, not to a namespace", "namespace")
     name = meta.text("name", required=True)
@@ -168,8 +170,8 @@ def _rule(cursor: Cursor) -> ResourceRule:
         if name == "resourceNames" and len(set(values)) < len(values):
             cursor.fail("an entry is there twice", name)
     for operation in cursor.items("operations"):
-        if isinstance(operation.node.value, str) and operation.node.value not in _OPERATIONS:
-            operation.fail(f'"{operation.node.value}" is not an operation: use {", ".join(_OPERATIONS)}')
+        if isinstance(operation.node.value, str) and operation.node.value not in OPERATIONS:
+            operation.fail(f'"{operation.node.value}" is not an operation: use {", ".join(OPERATIONS)}')
     for name in lists["resourceNames"]:
         cursor.check("resourceNames", wrong_path_segment, name)
     cursor.check("resources", lambda _: _wrong_resources(lists["resources"]), "resources")
