@@ -17,7 +17,7 @@ from webhook.admission.configurations import (
 )
 from webhook.admission.coverage import Ledger
 from webhook.admission.decode import decode_review
-from webhook.admission.defaults import apply_defaults
+from webhook.admission.defaults import DefaultsFiller, apply_defaults
 from webhook.admission.encode import encode_review
 from webhook.admission.expect import result_differences
 from webhook.admission.fields import UnknownField, unknown_fields, wrong_types
@@ -39,6 +39,7 @@ __all__ = [
     "Asker",
     "BoundWorkload",
     "Checker",
+    "DefaultsFiller",
     "Endpoint",
     "Ledger",
     "ParamIndex",

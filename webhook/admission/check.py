@@ -16,7 +16,7 @@ from webhook.model.objects import Object
 from webhook.model.requests import AdmissionRequest
 from webhook.model.results import Result
 from webhook.model.verdicts import Denied, Finding, Patched, Verdict
-from webhook.rules import Situation, judge
+from webhook.rules import Complete, Situation, judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,14 @@ class Checker:
     situation: Callable[[AdmissionRequest], Situation]
     """Puts a request into its world: namespaces, params, deadline."""
 
-    def check(self, request: AdmissionRequest, *, source: str) -> tuple[Result, ...]:
-        """Return what each policy says of the object of a request; one ``skip`` where none matches."""
-        mutated = run_mutating(self.policies.mutating, self.policies.workload, self.situation(request), self.surroundings)
+    def check(self, request: AdmissionRequest, *, source: str, complete: Complete | None = None) -> tuple[Result, ...]:
+        """Return what each policy says of the object of a request; one ``skip`` where none matches.
+
+        ``complete`` is what has filled the object's defaults, if something has: it knows again what it filled.
+        """
+        mutated = run_mutating(
+            self.policies.mutating, self.policies.workload, self.situation(request), self.surroundings, complete=complete
+        )
         answer = mutated.answer
         judged = request.with_object(answer.object) if isinstance(answer, Patched) else request
         findings = answer.trail.findings

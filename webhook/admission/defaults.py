@@ -48,6 +48,14 @@ class DefaultsFiller:
         self._complete: Object | None = None
         self._shaper = Shaper(_RULES)
 
+    def fill(self, obj: Object) -> Object:
+        """Return an object as the API server would judge it, and know it again; one of an unknown kind comes back as it is."""
+        type_name = type_of(obj)
+        if type_name is None:
+            return obj
+        self._complete = self._shaper.shape(type_name, obj)
+        return self._complete
+
     def __call__(self, before: Object, after: Object) -> Object:
         """Return a changed object as the API server would hold it after the change.
 

@@ -18,7 +18,7 @@ from webhook.admission.diff import diff
 from webhook.model.groups import GroupPlan
 from webhook.model.objects import Object
 from webhook.model.verdicts import Admitted, Answer, Denied, Patched, Trail
-from webhook.rules import BoundMutating, Change, Situation, mutate
+from webhook.rules import BoundMutating, Change, Complete, Situation, mutate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,19 @@ class MutatingRound:
 
 
 def run_mutating(
-    mutating: Sequence[BoundMutating], workload: Iterable[BoundWorkload], situation: Situation, surroundings: Surroundings
+    mutating: Sequence[BoundMutating],
+    workload: Iterable[BoundWorkload],
+    situation: Situation,
+    surroundings: Surroundings,
+    *,
+    complete: Complete | None = None,
 ) -> MutatingRound:
-    """Let every policy have its say; a denial by the first kind leaves the second unasked."""
+    """Let every policy have its say; a denial by the first kind leaves the second unasked.
+
+    ``complete`` fills defaults between mutations; None: one that has not seen the object yet.
+    """
     before = situation.request.object
-    mutated = mutate(mutating, situation, complete=DefaultsFiller())
+    mutated = mutate(mutating, situation, complete=complete or DefaultsFiller())
     if mutated.denial is not None:
         denial = mutated.denial
         denied = Denied(message=mutated.message, reason=denial.reason, code=denial.code, trail=mutated.trail)

@@ -12,6 +12,7 @@ import click
 
 from webhook.admission import (
     Checker,
+    DefaultsFiller,
     ParamIndex,
     PolicySet,
     apply_defaults,
@@ -25,7 +26,6 @@ from webhook.cli.asking import asker_of, check_old, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.offline import load_offline, placed
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
-from webhook.model.objects import Object
 from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
@@ -112,12 +112,15 @@ def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str
     checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation)
     asker = asker_of(Operation(options["operation"]), options["user"], options["groups"])
     before = load_before(options["old"], offline.default_namespace) if options["old"] else None
-    judged = _as_given if options["raw"] else apply_defaults
     results: list[Result] = []
     for manifest in manifests:
         obj = placed(manifest, offline.default_namespace)
-        old = None if before is None else judged(before.of(obj))
-        results += checker.check(request_for(judged(obj), asker, old=old), source=manifest.source)
+        old = None if before is None else before.of(obj)
+        complete = None
+        if not options["raw"]:
+            complete = DefaultsFiller()
+            obj, old = complete.fill(obj), old and apply_defaults(old)
+        results += checker.check(request_for(obj, asker, old=old), source=manifest.source, complete=complete)
     return results
 
 
@@ -127,10 +130,6 @@ def _manifests(paths: Sequence[str]) -> Iterator[Manifest]:
             yield from read_manifests(SourceFile("<stdin>", sys.stdin.buffer.read()))
         else:
             yield from load_manifests([path])
-
-
-def _as_given(obj: Object) -> Object:
-    return obj
 
 
 def _notes(manifests: Sequence[Manifest], results: Sequence[Result]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from webhook.rules.exceptions import compile_exception, excepted, rule_on
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
 from webhook.rules.match import match
-from webhook.rules.mutate import BoundMutating, Change, Mutated, mutate, mutation_denial_text
+from webhook.rules.mutate import BoundMutating, Change, Complete, Mutated, mutate, mutation_denial_text
 from webhook.rules.mutations import CompiledMutating, CompiledMutation, compile_mutating
 from webhook.rules.params import collect_params
 from webhook.rules.problems import RuleProblem
@@ -46,6 +46,7 @@ __all__ = [
     "CompiledMutation",
     "CompiledPolicy",
     "CompiledValidation",
+    "Complete",
     "Invocation",
     "Misconfigured",
     "Mutated",
