@@ -28,6 +28,8 @@ class SnapshotWorld:
 
     def params(self, kind: ParamKind, namespace: str, *, name: str | None, selector: LabelSelector | None) -> Sequence[Object]:
         """Return the params in one namespace; a file wins over a live object of the same name."""
+        if name is not None and (filed := self.files.params(kind, namespace, name=name, selector=selector)):
+            return filed[-1:]
         found = {
             str(metadata_of(obj).get("name")): {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
             for obj in self._live(kind, namespace, name=name)

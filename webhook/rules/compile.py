@@ -8,7 +8,7 @@ a kind with expressions of its own compiles them with ``compile_one`` over the h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from webhook.cel import CompileError, Declarations, Program, compile_expression
@@ -46,6 +46,12 @@ class CompiledHead:
     variables: tuple[NamedProgram, ...] = ()
     declarations: Declarations
     """What further expressions of the policy may read: everything, all variables included."""
+    programs: Mapping[str, Program] = field(init=False, repr=False, compare=False)
+    """The variables by name."""
+
+    def __post_init__(self) -> None:
+        """Look the programs of the variables up once: every request does."""
+        object.__setattr__(self, "programs", {variable.name: variable.program for variable in self.variables})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

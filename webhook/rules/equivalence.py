@@ -33,9 +33,10 @@ _FAMILIES: tuple[tuple[Resource, ...], ...] = tuple(
 )
 
 
+_NAMES = frozenset(name.resource for family in _FAMILIES for name in family)
 _OTHERS = {name: tuple(other for other in family if other != name) for family in _FAMILIES for name in family}
 
 
 def equivalents(resource: Resource) -> tuple[Resource, ...]:
     """Return the other names of a resource; empty when it has none."""
-    return _OTHERS.get(resource, ())
+    return _OTHERS.get(resource, ()) if resource.resource in _NAMES else ()

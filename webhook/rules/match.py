@@ -83,8 +83,12 @@ def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request:
         return None
     asked = asked_resource(request)
     equivalent = constraints.match_policy == "Equivalent"
-    names = dict.fromkeys((request.resource, asked, *equivalents(asked)) if equivalent else (asked,))
-    return next((name for name in names if any(_rule_matches(rule, name, request) for rule in rules)), None)
+    names: tuple[Resource, ...] = (request.resource, asked, *equivalents(asked)) if equivalent else (asked,)
+    for name in names:
+        for rule in rules:
+            if _rule_matches(rule, name, request):
+                return name
+    return None
 
 
 def _rule_matches(rule: ResourceRule, resource: Resource, request: AdmissionRequest) -> bool:

@@ -21,6 +21,7 @@ from webhook.rules.problems import RuleProblem
 from webhook.rules.world import Situation
 
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+_ACCESS_NAMES = frozenset(ACCESS_TYPES)
 _NAMESPACE = Kind("", "v1", "Namespace")
 _NAMESPACE_METADATA = (
     "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
@@ -106,7 +107,7 @@ class Run:
         """Return the value of a program that another one is waiting for; raises EvaluationError only."""
         if self._lacks_namespace and "namespaceObject" in program.references:
             self._load_namespace()
-        if self._lacks_access and not program.references.isdisjoint(ACCESS_TYPES):
+        if self._lacks_access and not program.references.isdisjoint(_ACCESS_NAMES):
             self._load_access()
         if self.situation.expired():  # a short expression may never look at the clock
             raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
@@ -154,7 +155,7 @@ class Variables(Mapping[str, Any]):
     """CEL's ``variables``: each is evaluated when first read, and never again."""
 
     def __init__(self, head: CompiledHead, run: Run) -> None:
-        self._programs = {variable.name: variable.program for variable in head.variables}
+        self._programs = head.programs
         self._run = run
         self._known: dict[str, Any] = {}
 
