@@ -22,6 +22,8 @@ AGAIN = 24
 COST_SHARE = 0.1
 """Our budget may stop an expression from this share of the API server's limit on."""
 COST_LIMIT = 1_000_000
+LESS = 2
+"""Units that ours may be below theirs: nothing that adds up, for a turn of any loop costs more."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +43,30 @@ class Difference:
         return f"{self.kind}: [{self.question['mode']}] {self.question['expr']}\n    {json.dumps(told, ensure_ascii=False)[:600]}"
 
 
-def questions(seed: int, count: int) -> list[dict[str, Any]]:
-    """Grow as many questions."""
+def questions(seed: int, count: int, values: Mapping[str, Any] = VALUES) -> list[dict[str, Any]]:
+    """Grow as many questions about these values."""
     random = Random(seed)
-    return [_question(random) for _ in range(count)]
+    return [_question(random, values) for _ in range(count)]
 
 
-def _question(random: Random) -> dict[str, Any]:
+def enlarged(value: Any, times: int) -> Any:
+    """Return a value whose texts, lists and maps are so many times as large; what has a tag stays as it is."""
+    if isinstance(value, str):
+        return value * times
+    if isinstance(value, list):
+        return [enlarged(item, times if isinstance(item, dict) else 1) for item in value] * times
+    if not isinstance(value, dict) or any(key.startswith("$") for key in value):
+        return value
+    found = {key: enlarged(item, times) for key, item in value.items()}
+    return found | {f"{key} {number}": item for key, item in value.items() for number in range(1, times)}
+
+
+def _question(random: Random, values: Mapping[str, Any]) -> dict[str, Any]:
     vocabulary = random.choice(VOCABULARIES)
     asked = {
         "mode": vocabulary.mode,
         "expr": Grower(random, vocabulary).expression(),
-        "vars": VALUES,
+        "vars": values,
         "types": TYPES,
         "authz": ACCESS,
     }
@@ -108,7 +122,7 @@ def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     if stage == wanted == "value":
         if _canonical(ours["result"]) != _canonical(theirs["result"]):
             return "another value"
-        return "" if _is_same_order(ours["cost"], theirs["cost"]) else "another cost"
+        return "" if is_priced_alike(ours["cost"], theirs["cost"]) else "another cost"
     if stage == wanted:
         return ""
     if stage == "compile" and wanted == "error" and "undefined field" in ours["error"]:
@@ -120,12 +134,12 @@ def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     return f"{stage} instead of {wanted}"
 
 
-def _is_same_order(ours: int, theirs: int) -> bool:
-    """Tell whether two costs are close enough for the same limits: a tenth of a limit stops nothing, a limit everything.
+def is_priced_alike(ours: int, theirs: int) -> bool:
+    """Tell whether two costs mean the same for limits of a million and more: never less than theirs, never of another order.
 
-    A hundred units more or less are nothing beside the smallest limit, which is a million.
+    A hundred units are nothing beside such limits. What is not counted there and is here is in docs/cel.md.
     """
-    return theirs <= 10 * ours + 100 and ours <= 10 * theirs + 100
+    return theirs - LESS <= ours <= 10 * theirs + 100
 
 
 def _stage(answered: Mapping[str, Any]) -> str:

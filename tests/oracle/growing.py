@@ -23,12 +23,12 @@ LIBRARY = (types.QUANTITY, types.URL, types.IP, types.CIDR, types.SEMVER, types.
 _INFIX = re.compile(r"_(\W+)_")
 _TOKEN = re.compile(r"'(?:\\.|[^'\\])*'|[A-Za-z_]\w*|\d[\w.]*|&&|\|\||[<>=!]=|\S")
 _SKIPPED = frozenset({"cel.@mapInsert", "@sortByAssociatedKeys"})
-_OVERLOADS = tuple(o for f in MUTATION_FUNCTIONS.values() for o in f.overloads if o.function not in _SKIPPED)
+OVERLOADS = tuple(o for f in MUTATION_FUNCTIONS.values() for o in f.overloads if o.function not in _SKIPPED)
 _QUANTIFIERS = ("all", "exists", "exists_one", "existsOne")
 
 
 @dataclass(frozen=True)
-class _Call:
+class Call:
     overload: Overload
     bound: dict[Type, Type]
 
@@ -97,9 +97,9 @@ class Grower:
             return random.choice(fitting)
         if random.random() < 0.15:
             return self._path()
-        return self._made(wanted, depth)
+        return self.write(wanted, depth)
 
-    def _made(self, wanted: Type, depth: int) -> str:
+    def write(self, wanted: Type, depth: int) -> str:
         """Write a value out."""
         random = self._random
         if wanted in LITERALS:
@@ -156,14 +156,14 @@ class Grower:
         if wanted == types.BOOL and self._random.random() < 0.3:
             joint = self._random.choice((" && ", " || "))
             return f"({joint.join(self.grow(types.BOOL, depth - 1) for _ in range(self._random.choice((2, 2, 3))))})"
-        fitting = [call for overload in self._vocabulary.choose(_OVERLOADS) if (call := _bind(overload, wanted)) is not None]
+        fitting = [call for overload in self._vocabulary.choose(OVERLOADS) if (call := _bind(overload, wanted)) is not None]
         if not fitting:
             return self._leaf(wanted, depth)
         names = sorted({call.overload.function for call in fitting})
         name = self._random.choice(names)
-        return self._render(self._random.choice([call for call in fitting if call.overload.function == name]), depth)
+        return self.render(self._random.choice([call for call in fitting if call.overload.function == name]), depth)
 
-    def _render(self, call: _Call, depth: int) -> str:
+    def render(self, call: Call, depth: int) -> str:
         overload = call.overload
         fresh = self._random.choice((*SCALARS, DYN))
         wanted = [_fill(parameter, call.bound, fresh) for parameter in overload.parameters]
@@ -278,10 +278,10 @@ class Grower:
         return " ".join(tokens)
 
 
-def _bind(overload: Overload, wanted: Type) -> _Call | None:
+def _bind(overload: Overload, wanted: Type) -> Call | None:
     """Bind the type parameters of an overload so that it returns a type, or return None."""
     bound: dict[Type, Type] = {}
-    return _Call(overload, bound) if _unify(overload.result, wanted, bound) else None
+    return Call(overload, bound) if _unify(overload.result, wanted, bound) else None
 
 
 def _unify(left: Type, right: Type, bound: dict[Type, Type]) -> bool:
