@@ -89,21 +89,23 @@ class Shaper:
         rule = self._rules.get(type_name)
         given = rule(value) if rule else value
         shaped = {}
-        known = _TYPES[type_name]
-        for field in _concerned(type_name, tuple(filter(known.__contains__, given))):
-            found = self._field(field, given.get(field.name))
+        kept = 0
+        for field in _concerned(type_name, tuple(filter(_TYPES[type_name].__contains__, given))):
+            name = field.name
+            found = item = given.get(name)
+            if not field.is_plain:
+                found = self._field(field, item)
+            elif item is None or (item == field.zero and isinstance(item, bool) is (field.zero is False)):
+                found = field.empty
             if found is not _ABSENT:
-                shaped[field.name] = found
-        if len(shaped) == len(value) and all(item is value.get(name, _ABSENT) for name, item in shaped.items()):
+                shaped[name] = found
+                kept += found is value.get(name, _ABSENT)
+        if kept == len(shaped) == len(value):
             shaped = value
         self._held[id(shaped)] = type_name, shaped
         return shaped
 
     def _field(self, field: Field, value: Any) -> Any:
-        if field.is_plain:
-            if value is None or (value == field.zero and isinstance(value, bool) is (field.zero is False)):
-                return field.empty
-            return value
         if field.around in ("[]", "{}"):
             return self._collection(field, value)
         if value is None:
