@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import job, review
 from tests.cli.conftest import Gangwarden, Write
-from tests.policies.writing import binding, exception, mutating, mutating_binding, validating
+from tests.policies.writing import OURS, binding, exception, mutating, mutating_binding, validating
 from webhook.cli.offline import ASSUMED
 from webhook.cli.reviewer import LiveReviewer
 from webhook.model.objects import Object
@@ -65,8 +65,10 @@ def test_one_can_ask_what_will_be_refused_once_it_has_ended(gangwarden: Gangward
 
 def test_one_that_nothing_needed_is_named(gangwarden: Gangwarden, write: Write, policies: str) -> None:
     manifest = write("job.yaml", job().parallelism(1).build())
-    assert "note: exceptions that nothing here needed: import" in gangwarden("check", "-p", policies, manifest).stderr
-    assert "nothing here needed" not in gangwarden("check", "-p", policies, write("j.yaml", job().build())).stderr
+    needless = gangwarden("check", "--now", VALID, "-p", policies, manifest)
+    assert "note: exceptions that nothing here needed: import" in needless.stderr
+    needed = gangwarden("check", "--now", VALID, "-p", policies, write("j.yaml", job().build()))
+    assert "nothing here needed" not in needed.stderr
 
 
 @pytest.mark.parametrize("moment", ["soon", "2026-13-01", ""])
@@ -134,3 +136,24 @@ def test_another_set_of_policies_brings_and_takes_exceptions(policies: str, writ
     assert reviews.of(job().build())["allowed"]
     reviews.store.offer(load_policies(["without.yaml"]))
     assert not reviews.of(job().build())["allowed"]
+
+
+def cases(moment: str, **case: object) -> Object:
+    asked = {"name": "a large Job", "object": job().build(), "expect": {"verdict": "allow"}, **case}
+    spec = {"policies": ["p.yaml"], "now": moment, "cases": [asked]}
+    return {"apiVersion": OURS, "kind": "PolicyTest", "metadata": {"name": "sizes"}, "spec": spec}
+
+
+@pytest.mark.parametrize(("case", "passes"), [({}, True), ({"now": LATE}, False)])
+def test_a_case_says_when_it_is_asked(
+    gangwarden: Gangwarden, write: Write, policies: str, case: dict[str, str], passes: bool
+) -> None:
+    assert policies == "p.yaml"
+    assert gangwarden("test", write("cases.yaml", cases(VALID, **case))).exit_code == (0 if passes else 1)
+
+
+def test_a_case_that_is_asked_at_no_moment_is_broken(gangwarden: Gangwarden, write: Write, policies: str) -> None:
+    assert policies == "p.yaml"
+    done = gangwarden("test", write("cases.yaml", cases("tomorrow")))
+    assert done.exit_code == 4
+    assert 'spec.now: "tomorrow" is not a moment' in done.stderr

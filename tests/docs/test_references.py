@@ -100,7 +100,7 @@ def test_every_verdict_has_an_entry() -> None:
 def known_fields() -> set[str]:
     """Return every field that a decoder of policies or of cases reads."""
     found: set[str] = set()
-    for name in ("workload", "heads", "native", "cases"):
+    for name in ("workload", "heads", "native", "exceptions", "cases"):
         tree = ast.parse((ROOT / f"webhook/policies/{name}.py").read_text())
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if called(call) == "only":
@@ -117,7 +117,7 @@ def test_every_field_of_a_policy_is_in_the_reference() -> None:
     assert {name for name in known_fields() if not re.search(rf"\b{name}\b", text)} - everyday == set()
 
 
-@pytest.mark.parametrize("title", ["WorkloadPolicy", "Bindings", "PolicyTest"])
+@pytest.mark.parametrize("title", ["WorkloadPolicy", "Bindings", "PolicyException", "PolicyTest"])
 def test_every_field_in_the_reference_is_one_that_is_read(title: str) -> None:
     named = {name for name in first_cells(section(POLICIES, title)) if re.fullmatch(r"\w+", name)}
     assert named - known_fields() - {"spec", "expect"} == set()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
 
 from webhook.admission import Endpoint
 from webhook.errors import UsageError
+from webhook.policies import moment_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(exists=True, dir_okay=False)
@@ -56,7 +57,7 @@ def policy_option(command: Command) -> Command:
 
 
 class Moment(click.ParamType[datetime]):
-    """A moment as RFC 3339 writes it; a date is taken to begin in UTC."""
+    """A moment as RFC 3339 writes it; a day counts from its begin, in UTC."""
 
     name = "moment"
 
@@ -65,10 +66,9 @@ class Moment(click.ParamType[datetime]):
         if isinstance(value, datetime):
             return value
         try:
-            moment = datetime.fromisoformat(value)
+            return moment_of(value)
         except ValueError:
             self.fail(f"{value} is not a moment: write 2026-12-31 or 2026-12-31T18:00:00Z", param, ctx)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def now_option(command: Command) -> Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from webhook.admission import (
     Checker,
@@ -60,6 +61,7 @@ def _offline(case: Case, policies: PolicySet) -> Offline:
         world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=True),
         limits=EvaluationSettings(),
         default_namespace=_NAMESPACE,
+        now=case.now or datetime.now(UTC),
     )
 
 

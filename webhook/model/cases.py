@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from webhook.model.objects import Object
@@ -43,6 +44,8 @@ class Case:
     sub_resource: str = ""
     user: UserInfo = field(default_factory=UserInfo)
     namespace_object: Object | None = None
+    now: datetime | None = None
+    """When it is asked: which exceptions have expired. None: whatever the clock says."""
     params: tuple[Object, ...] = ()
     snapshot: tuple[Object, ...] = ()
     expect: Expectation

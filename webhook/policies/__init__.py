@@ -11,6 +11,7 @@ from webhook.policies.export_files import write_export
 from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
 from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
+from webhook.policies.moments import moment_of
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.places import Places
 from webhook.policies.schemas import SCHEMA_KINDS, schema_of, schema_of_all
@@ -43,6 +44,7 @@ __all__ = [
     "load_manifests",
     "load_policies",
     "manifest_files",
+    "moment_of",
     "plan_export",
     "policy_files",
     "read_documents",

@@ -1,7 +1,8 @@
 """Decoder of PolicyTest files. Everything misspelt is an error: a test that tests nothing must not pass.
 
 ``spec.policies`` names files or folders relative to the test's own file (default: its folder). ``namespaceObject``,
-``params`` and ``snapshot`` serve all cases; a case may add its own. Params and snapshot take objects or names of files.
+``params`` and ``snapshot`` serve all cases; a case may add its own. ``now`` is the moment at which exceptions are judged (the
+clock's without it). Params and snapshot take objects or names of files.
 A case has a ``name``, an ``operation`` (default CREATE; DELETE takes the object as the old one), ``object`` or ``file``
 (``jobs.yaml#1`` is its second document), ``oldObject`` or ``oldFile``, ``subResource``, ``user``, ``groups``, ``expect``.
 ``expect`` needs a ``verdict`` (allow, deny, warn, audit, error, skip) and may say ``policy``, ``binding``, ``rule``
@@ -11,6 +12,7 @@ A case has a ``name``, an ``operation`` (default CREATE; DELETE takes the object
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from webhook.errors import CasesError, PolicyError
@@ -22,6 +24,7 @@ from webhook.policies.cursor import Cursor
 from webhook.policies.files import read_limited
 from webhook.policies.heads import fail_repeated
 from webhook.policies.kinds import Treatment, roots_of, treatment_of
+from webhook.policies.moments import moment_of
 from webhook.policies.native import spec_of
 from webhook.policies.nodes import BrokenSource, Document, read_documents
 from webhook.settings import ReloadSettings
@@ -45,7 +48,7 @@ def load_cases(path: str | Path) -> tuple[PolicyTest, ...]:
 
 def _test(root: Cursor) -> PolicyTest:
     spec, meta = spec_of(root), root.mapping("metadata")
-    spec.only("policies", "namespaceObject", "params", "snapshot", "cases")
+    spec.only("policies", "namespaceObject", "params", "snapshot", "now", "cases")
     folder = Path(root.document.path).parent
     policies = [folder / name for name in spec.texts("policies")] or [folder]
     for policy in policies:
@@ -68,7 +71,7 @@ def _test(root: Cursor) -> PolicyTest:
 def _case(cursor: Cursor, spec: Cursor) -> Case | None:
     cursor.only(
         "name", "operation", "object", "file", "oldObject", "oldFile", "subResource", "user", "groups", "namespaceObject",
-        "params", "snapshot", "expect",
+        "params", "snapshot", "now", "expect",
     )  # fmt: skip
     operation = Operation(cursor.text("operation", "CREATE", choices=_OPERATIONS))
     obj, old = _given(cursor, "object", "file"), _given(cursor, "oldObject", "oldFile")
@@ -91,6 +94,7 @@ def _case(cursor: Cursor, spec: Cursor) -> Case | None:
         user=UserInfo(username=cursor.text("user"), groups=cursor.texts("groups")),
         namespace_object=_namespace(cursor) or _namespace(spec),
         params=(*_objects(spec, "params"), *_objects(cursor, "params")),
+        now=_moment(cursor) or _moment(spec),
         snapshot=(*_objects(spec, "snapshot"), *_objects(cursor, "snapshot")),
         expect=expect,
     )
@@ -121,6 +125,15 @@ def _expectation(case: Cursor) -> Expectation | None:
 def _namespace(cursor: Cursor) -> Object | None:
     found = cursor.mapping("namespaceObject")
     return found.plain() if found else None
+
+
+def _moment(cursor: Cursor) -> datetime | None:
+    text = cursor.text("now")
+    try:
+        return moment_of(text) if text else None
+    except ValueError:
+        cursor.fail(f'"{text}" is not a moment: write 2026-12-31 or 2026-12-31T18:00:00Z', "now")
+        return None
 
 
 def _given(cursor: Cursor, inline: str, file: str) -> Object | None:

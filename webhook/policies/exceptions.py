@@ -16,14 +16,13 @@ from webhook.model.exceptions import WHOLE_WORKLOAD, ExceptedRule, PolicyExcepti
 from webhook.model.policies import MutatingPolicy, Origin, PolicySource, ValidatingPolicy
 from webhook.policies.cursor import Cursor, hint
 from webhook.policies.heads import decode_conditions, decode_name, fail_repeated
+from webhook.policies.moments import moment_of
 from webhook.policies.native import spec_of
 from webhook.rules import CompiledException, compile_exception
 
 EXCEPTABLE = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "WorkloadPolicy")
 _SOON, _LONG = timedelta(days=14), timedelta(days=366)
 _RULE = re.compile(rf"(?:validations|mutations)\[\d+\]|{WHOLE_WORKLOAD}")
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:Z|[+-]\d{2}:\d{2})")
 
 
 def decode_exception(root: Cursor) -> list[PolicyException]:
@@ -119,14 +118,10 @@ def _expiry(spec: Cursor) -> datetime | None:
     if not text:
         return None
     try:
-        if _DAY.fullmatch(text):
-            return datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(days=1)
-        if _MOMENT.fullmatch(text):
-            return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    spec.fail(f'"{text}" is not a date: write 2026-12-31 (to the end of that day, UTC) or 2026-12-31T18:00:00Z', "expires")
-    return None
+        return moment_of(text, at_end=True)
+    except ValueError:
+        spec.fail(f'"{text}" is not a date: write 2026-12-31 (to the end of that day, UTC) or 2026-12-31T18:00:00Z', "expires")
+        return None
 
 
 def _wrong(rule: ExceptedRule, policy: PolicySource) -> str:

@@ -220,6 +220,7 @@ def _surroundings() -> dict[str, Schema]:
         "namespaceObject": anything("The Namespace of the object."),
         "params": listed("Params beside those among the policies: objects, or names of files.", objects),
         "snapshot": listed("The cluster: objects, or names of files.", objects),
+        "now": text("When it is asked, for exceptions: 2026-12-31 or 2026-12-31T18:00:00Z; the clock's by default."),
     }
 
 
