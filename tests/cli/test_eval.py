@@ -113,6 +113,25 @@ def test_an_expression_that_does_not_end_is_stopped(gangwarden: Gangwarden) -> N
     assert (reply["ok"], reply["stage"]) == (False, "eval")
 
 
+@pytest.mark.parametrize(
+    ("expression", "code", "cost"), [("[1, 2].all(x, x > 0)", 0, "11"), ("[1, 2].all(x, x / 0 > 0)", 1, "13"), ("1 +", 3, "")]
+)
+def test_the_cost_is_told_where_there_is_one(expression: str, code: int, cost: str, gangwarden: Gangwarden) -> None:
+    result = gangwarden("eval", "--cost", expression)
+    assert result.exit_code == code
+    assert result.stderr.startswith(f"cost: {cost} of 1,000,000 units\n" if cost else "error (compile)")
+
+
+def test_answers_have_costs_if_they_are_asked_for(gangwarden: Gangwarden, shared_dir: Path) -> None:
+    cases = list(read(shared_dir / "corpora/cel/policies.jsonl"))
+    lines = "".join(
+        json.dumps({"expr": case["expr"], "vars": case["vars"]}) + "\n" for case in [*cases, {"expr": "?", "vars": {}}]
+    )
+    *found, refused = map(json.loads, gangwarden("eval", "--jsonl", "--cost", stdin=lines).stdout.splitlines())
+    assert [reply["cost"] for reply in found] == [case["cost"] for case in cases]
+    assert "cost" not in refused
+
+
 @pytest.fixture
 def answered(gangwarden: Gangwarden, shared_dir: Path) -> Any:
     """Put a suite to ``eval --jsonl``, and return a function that tells what came back for a case."""

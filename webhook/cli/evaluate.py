@@ -62,16 +62,19 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 @click.argument("expression", required=False)
 @click.option("--jsonl", is_flag=True, help="Read one JSON request a line from standard input, answer one a line.")
 @click.option("--vars", "variables", metavar="JSON", default="{}", help="Variables by name, as one JSON object.")
-def eval_command(expression: str | None, variables: str, *, jsonl: bool) -> None:
+@click.option("--cost", "priced", is_flag=True, help="Tell the cost as well: on stderr, with --jsonl in the answer.")
+def eval_command(expression: str | None, variables: str, *, jsonl: bool, priced: bool) -> None:
     """Evaluate a CEL expression as the API server would. An error exits with 3 when compiling, with 1 when evaluating."""
     if jsonl == (expression is not None):
         raise UsageError("give either an expression or --jsonl")
     if jsonl:
         for number, line in enumerate(sys.stdin, 1):
             if line.strip():
-                click.echo(json_text(answer(_request(line, number))))
+                click.echo(json_text(answer(_request(line, number), priced=priced)))
         return
-    reply = answer({"expr": expression, "vars": _given(variables)})
+    reply = answer({"expr": expression, "vars": _given(variables)}, priced=True)
+    if priced and "cost" in reply:
+        click.echo(f"cost: {reply['cost']:,} of {EvaluationSettings().cost_per_expression:,} units", err=True)
     if reply["ok"]:
         click.echo(json_text(reply["result"], indent=2))
         return
@@ -81,13 +84,16 @@ def eval_command(expression: str | None, variables: str, *, jsonl: bool) -> None
     sys.exit(3 if reply["stage"] == "compile" else 1)
 
 
-def answer(request: Object) -> Object:
-    """Return the reply to one request: ``{id, ok, result}`` or ``{id, ok, stage, error}``."""
+def answer(request: Object, *, priced: bool = False) -> Object:
+    """Return the reply to one request: ``{id, ok, result}`` or ``{id, ok, stage, error}``; ``priced``: and ``cost`` if it ran."""
     known: Object = {"id": request["id"]} if "id" in request else {}
+    budget = Budget(EvaluationSettings().cost_per_expression)
     try:
-        return {**known, "ok": True, "result": _result(request)}
+        found: Object = {"ok": True, "result": _result(request, budget)}
     except _RefusedError as refusal:
-        return {**known, "ok": False, "stage": refusal.stage, "error": str(refusal)}
+        found = {"ok": False, "stage": refusal.stage, "error": str(refusal)}
+    has_run = found.get("stage", "eval") == "eval"
+    return {**known, **found, **({"cost": budget.spent} if priced and has_run else {})}
 
 
 class _RefusedError(Exception):
@@ -105,11 +111,11 @@ def prepare(request: Object) -> tuple[Program, Mapping[str, Any]]:
     return program, {**dict.fromkeys(STANDARD_VARIABLES), **values, **_access(request)}
 
 
-def _result(request: Object) -> Any:
+def _result(request: Object, budget: Budget) -> Any:
     _check_form(request)
     try:
         program, activation = prepare(request)
-        return encode_tagged(program.evaluate(activation, Budget(EvaluationSettings().cost_per_expression)))
+        return encode_tagged(program.evaluate(activation, budget))
     except CompileError as error:
         raise _RefusedError("compile", error) from error
     except EvaluationError as error:
