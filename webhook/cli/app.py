@@ -6,7 +6,6 @@ Commands are imported when they are called, so that ``--help`` and shell complet
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 
 import click
 from click.shell_completion import CompletionItem
@@ -73,6 +72,6 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 no findings, 1 findings, 2 usage, 3 a policy is broken, 4 an input is broken, 5 no cluster.",
 )
-@click.version_option(version("gangwarden"), "-V", "--version", message="gangwarden %(version)s")
+@click.version_option(None, "-V", "--version", package_name="gangwarden", message="gangwarden %(version)s")
 def main() -> None:
     """Policy-as-code admission for gangs on Kubernetes: all pods of a group start together, or none does."""

@@ -4,6 +4,8 @@ Knows YAML, files and the kinds among them. Must not know what rules mean (``rul
 or who is told of a reload. A set that cannot be loaded whole is not loaded at all, and every error names its place.
 """
 
+from typing import TYPE_CHECKING
+
 from webhook.policies.bundled import bundled_policies, bundled_profile
 from webhook.policies.cases import load_cases
 from webhook.policies.export import WORKLOAD, Export, Exported, LeftOut, plan_export
@@ -17,7 +19,9 @@ from webhook.policies.places import Places
 from webhook.policies.schemas import SCHEMA_KINDS, schema_of, schema_of_all
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
 from webhook.policies.suites import find_tests, policy_files
-from webhook.policies.watch import PolicyWatcher
+
+if TYPE_CHECKING:
+    from webhook.policies.watch import PolicyWatcher
 
 __all__ = [
     "SCHEMA_KINDS",
@@ -53,3 +57,12 @@ __all__ = [
     "schema_of_all",
     "write_export",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the watcher where one is asked for: commands that read files once start faster without an event loop."""
+    if name != "PolicyWatcher":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from webhook.policies.watch import PolicyWatcher  # noqa: PLC0415 - see above
+
+    return PolicyWatcher
