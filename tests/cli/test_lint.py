@@ -77,10 +77,11 @@ def test_every_mistake_is_shown_with_its_place_and_a_caret(file: Path) -> None:
 
 
 def test_json_has_findings_costs_and_what_the_api_server_would_write(file: Path) -> None:
-    text = CARELESS.replace("completions > 1", "completions > 1 && object.metadata.namespace != 'a'")
+    text = CARELESS.replace("completions > 1", "completions > 1 && object.metadata.created != 'a'")
     document: dict[str, Any] = json.loads(lint(file, "-o", "json", text=text).stdout)
     assert (document["apiVersion"], document["kind"]) == ("gangwarden.dev/v1alpha1", "LintResult")
-    (found,) = document["diagnostics"]
+    found, unknown = document["diagnostics"]
+    assert unknown["rule"] == "unknown-field"
     assert (found["level"], found["rule"], found["line"], found["column"]) == ("warning", "absent-field", 7, 28)
     assert found["subject"] == "ValidatingAdmissionPolicy enough-pods"
     (cost,) = document["costs"]
@@ -89,8 +90,8 @@ def test_json_has_findings_costs_and_what_the_api_server_would_write(file: Path)
     assert cost["madeUp"] is True
     (written,) = document["typeChecking"]
     assert written["fieldRef"] == "spec.validations[0].expression"
-    assert written["warning"].startswith("batch/v1, Kind=Job: ERROR: <input>:1:47: undefined field 'namespace'\n | object.spec")
-    assert document["summary"] == {"error": 0, "warning": 1, "note": 0}
+    assert written["warning"].startswith("batch/v1, Kind=Job: ERROR: <input>:1:47: undefined field 'created'\n | object.spec")
+    assert document["summary"] == {"error": 0, "warning": 2, "note": 0}
 
 
 def test_ci_systems_get_their_forms(file: Path) -> None:

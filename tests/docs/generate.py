@@ -16,6 +16,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from tests.docs.pages import PAGES, ROOT
+from webhook.admission.advice import ADVICE
 from webhook.cel import library
 from webhook.cel.declare import Overload
 from webhook.cel.macros import MACROS
@@ -136,6 +137,12 @@ def _limits() -> str:
     return "\n".join(rows) + "\n"
 
 
+def _lint_rules() -> str:
+    rows = ["| rule | level | what it looks for |", "| --- | --- | --- |"]
+    rows += [f"| [{name}](#{name}) | {advice.level} | {advice.sentence} |" for name, advice in ADVICE.items()]
+    return "\n".join(rows) + "\n"
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "help": _help,
     "commands": _commands,
@@ -144,6 +151,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "cel-functions": _cel_functions,
     "cel-macros": _cel_macros,
     "limits": _limits,
+    "lint-rules": _lint_rules,
 }
 
 

@@ -32,6 +32,9 @@ from webhook.cel.syntax import (
 from webhook.cel.types import Kind, Type
 from webhook.cel.unify import Bindings, assign, more_general, resolve
 
+_WITHOUT_FIELDS = "kubernetes.authorization."
+"""Types of which cel-go knows the name only: to look for a field in one of them is a failure of another kind."""
+
 
 class Checker:
     """Checks one expression and keeps what it found for the planner."""
@@ -170,6 +173,8 @@ class Checker:
         if operand.kind is Kind.STRUCT:
             if operand.fields is None:
                 return types.DYN
+            if node.field not in operand.fields and operand.name.startswith(_WITHOUT_FIELDS):
+                raise CompileError(f"unexpected failed resolution of '{operand.name}'", *node.place)
             if node.field not in operand.fields:
                 raise CompileError(f"undefined field '{node.field}'{_hint(node.field, operand.fields)}", *node.place)
             return operand.fields[node.field]

@@ -1,9 +1,8 @@
 """The fields of built-in kinds as CEL types, as the controller that writes ``status.typeChecking`` of a policy declares them.
 
-It has its quirks (apiserver pkg/cel/common/schemas.go and pkg/cel/escaping.go): a quantity has no type there, so that
-``resources.limits`` is an unknown field; it knows ``metadata.namespace`` as ``__namespace__`` only; and a timestamp is one,
-although expressions see text. Who wants to repeat what it says asks for the ``exact`` type, with all that; who wants to know what
-is wrong asks for the other, in which such fields are dyn and structs are all of one name.
+It has its quirks (apiserver pkg/cel/common/schemas.go): a quantity has no type there, so that ``resources.limits`` is an unknown
+field; and a timestamp is one, although expressions see text. Who wants to repeat what it says asks for the ``exact`` type, with
+all that; who wants to know what is wrong asks for the other, in which such fields are dyn and structs are all of one name.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class _Fields(Mapping[str, Type]):
         self._path, self._exact = path, exact
         self._shapes = fields_of(Struct(struct)).shapes
         there = [name for name in self._shapes if not exact or self._letters.get(name) != _NOT_THERE]
-        self._names = {_escaped(name): name for name in there} | ({} if exact else {name: name for name in there})
+        self._names = {known: name for name in there for known in (name, *_escaped(name))}
 
     def __getitem__(self, name: str) -> Type:
         real = self._names[name]
@@ -80,10 +79,10 @@ def _type(shape: Shape, letter: str, path: str, *, exact: bool) -> Type:
     match shape:
         case ListOf():
             return types.list_of(_type(shape.element, letter, f"{path}.@idx", exact=exact))
-        case MapOf():
-            return types.map_of(types.STRING, _type(shape.element, letter, f"{path}.@elem", exact=exact))
         case _ if letter == _EMPTY:
             return Type(types.Kind.STRUCT, path, fields={})
+        case MapOf():
+            return types.map_of(types.STRING, _type(shape.element, letter, f"{path}.@elem", exact=exact))
         case _ if letter:
             return _LETTERS[letter]
         case Struct():
@@ -95,8 +94,9 @@ def _type(shape: Shape, letter: str, path: str, *, exact: bool) -> Type:
     assert_never(shape)
 
 
-def _escaped(name: str) -> str:
-    return f"__{name}__" if name in _RESERVED else name
+def _escaped(name: str) -> tuple[str, ...]:
+    """Return the other name of a field that is called like a reserved word."""
+    return (f"__{name}__",) if name in _RESERVED else ()
 
 
 @cache

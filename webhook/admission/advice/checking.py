@@ -43,7 +43,7 @@ def expression_warnings(subject: Subject) -> tuple[ExpressionWarning, ...]:
     found = []
     for part in subject.having(Role.VALIDATION, Role.MESSAGE):
         texts = [
-            f"{kind.api_version}, Kind={kind.kind}: {_told(inspected, part)}\n"
+            f"{kind.group}/{kind.version}, Kind={kind.kind}: {_told(inspected, part)}\n"
             for kind, inspected in _inspections(subject, part, exact=True)
             if inspected.errors
         ]
