@@ -19,7 +19,6 @@ TYPES = {
     "map": types.map_of(types.STRING, types.DYN),
 }  # fmt: skip
 DIFFERENT = {
-    "coverage/044": "the way to a field that is not there is paid to its end",
     "comparisons/eq_literal/not_eq_dyn_bytes_null": "empty text, lists and maps cost 0 to compare there, 1 here",
     "comparisons/eq_literal/not_eq_dyn_list_null": "as above",
     "comparisons/eq_literal/not_eq_dyn_map_null": "as above",
@@ -27,6 +26,7 @@ DIFFERENT = {
     "comparisons/ne_literal/not_ne_list_of_list": "lists within lists are counted here",
     "optionals/optionals/optional_chaining_9": "has() of what an optional does not hold",
     "optionals/optionals/map_optional_select_has": "as above",
+    "string_ext/format/list support for string": "lists within lists are counted here",
     "parse/repeat/unary_neg": "an even number of signs vanishes in cel-go's parser",
 }
 """Cases that have a value, and a cost that is another one here."""

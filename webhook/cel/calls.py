@@ -22,7 +22,7 @@ def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[
     The price is paid before anything is done with the values, even a look at their types: cel-go counts calls that no overload
     takes, too.
     """
-    price = None if formula is None else formula.run
+    price = None if formula is None else formula.pay
     if function.operator is not None:
         return _call_operator(function, arguments, price)
     if len(fitting) == 1:
@@ -44,7 +44,7 @@ def _values(arguments: Sequence[Closure], price: Price | None) -> Callable[[Fram
             fail_call(values, arguments, frame, price)
             raise
         if price is not None:
-            frame[BUDGET].spend(price(*values))
+            price(frame[BUDGET], *values)
         return values
 
     return run
@@ -101,7 +101,7 @@ def _call_two(answer: Callable[..., Any], first: Closure, second: Closure, price
             fail_two(left, second, frame, price)
             raise
         if price is not None:
-            frame[BUDGET].spend(price(left, right))
+            price(frame[BUDGET], left, right)
         return answer(left, right)
 
     return run
@@ -151,7 +151,7 @@ def _call_pair(chosen: Overload, exact: Sequence[type | None], left: Closure, ri
             fail_two(one, right, frame, price)
             raise
         if price is not None:
-            frame[BUDGET].spend(price(one, other))
+            price(frame[BUDGET], one, other)
         if type(one) is left_class and type(other) is right_class:
             return answer(frame[BUDGET], one, other) if metered else answer(one, other)
         raise _mismatch(chosen.function, (one, other))

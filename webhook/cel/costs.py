@@ -9,11 +9,12 @@ are easily missed. A function's own price counts only where the checker is left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from webhook.cel import types
+from webhook.cel.budget import Budget
 from webhook.cel.declare import Overload
 from webhook.cel.errors import go_panic
 from webhook.cel.networks import Address, Network
@@ -42,6 +43,15 @@ class Formula:
     run: Callable[..., int]
     source: str = ""
     """The same in Python over ``{0}``, ``{1}``, … where these are text: generated code has it in place of a call."""
+    charge: Callable[..., None] | None = None
+    """Takes the price from a budget as it is being worked out, where that alone may be much work."""
+
+    def pay(self, budget: Budget, *values: Any) -> None:
+        """Take the price from a budget."""
+        if self.charge is None:
+            budget.spend(self.run(*values))
+        else:
+            self.charge(budget, *values)
 
 
 def walk(length: int) -> int:
@@ -76,22 +86,38 @@ def comparison_price(left: Any, right: Any) -> int:
 
 def traversal_price(value: Any) -> int:
     """Return the price of walking through everything below a value: 1 for a scalar, a tenth for a byte of text, rounded down."""
-    total, waiting = 0, [value]
+    return sum(_traverse(value))
+
+
+def charge_traversal(budget: Budget, value: Any, *_: Any) -> None:
+    """Take the price of walking through everything, which may be very much: lists may hold one list a thousand times."""
+    for part in _traverse(value):
+        budget.spend(part)
+
+
+def _traverse(value: Any) -> Iterator[int]:
+    """Yield the price of walking through everything in parts; empty lists and maps cost nothing, if they are not very many."""
+    total, containers, waiting = 0, 0, [value]
     while waiting:
+        if total > _UNCOUNTED or containers > _UNCOUNTED:
+            yield total + beyond(containers)
+            total, containers = 0, 0
         item = waiting.pop()
         kind = type(item)
         if kind is str:
             total += (len(item) if item.isascii() else len(item.encode("utf-8", "replace"))) // 10
         elif kind is list:
+            containers += not item
             waiting.extend(item)
         elif kind is bytes:
             total += len(item) // 10
         elif isinstance(item, Mapping):
+            containers += not item
             for pair in entries_of(item):
                 waiting.extend(pair)
         else:
             total += 1
-    return total
+    yield total
 
 
 def sorting_price(items: Any) -> int:
@@ -172,7 +198,7 @@ def _sort(items: Any) -> int:
 
 
 _ONE_TEXT, _TWO_TEXTS = _texts(), _texts(2)
-_TRAVERSAL = Formula(lambda target, *_: traversal_price(target))
+_TRAVERSAL = Formula(lambda target, *_: traversal_price(target), charge=charge_traversal)
 _SEARCH = Formula(lambda text, pattern, *_: search_price(size_of(text), size_of(pattern)))
 _SELF = 0
 
@@ -232,7 +258,16 @@ _BY_ONE_OVERLOAD: Mapping[tuple[str, Type | Kind], int | Formula] = {
 ADDITION = Formula(_add)
 """The price of ``+`` where the checker does not know of what: 1, but for long text and lists."""
 
-_BY_ANY_OVERLOAD: Mapping[str, Formula] = {"_+_": ADDITION, "sort": Formula(_sort), "@sortByAssociatedKeys": Formula(_sort)}
+_BY_ANY_OVERLOAD: Mapping[str, Formula] = {
+    "_+_": ADDITION,
+    "sort": Formula(_sort),
+    "@sortByAssociatedKeys": Formula(_sort),
+    **dict.fromkeys(
+        ("bytes", "string", "double", "duration", "timestamp", "isURL", "optional.unwrap", "unwrapOpt"),
+        Formula(lambda value: 1 + beyond(size_of(value))),
+    ),
+}
+"""Prices of calls that several overloads may answer, or of whose work the API server counts nothing."""
 
 
 def price_of(name: str, fitting: tuple[Overload, ...]) -> int | Formula:
@@ -244,7 +279,7 @@ def price_of(name: str, fitting: tuple[Overload, ...]) -> int | Formula:
         found = _BY_ONE_OVERLOAD.get((name, first), _BY_ONE_OVERLOAD.get((name, first.kind)))
         if found is not None:
             return found
-        if first.kind not in (Kind.LIST, Kind.DYN):
+        if first != types.STRING and first.kind not in (Kind.LIST, Kind.DYN):
             return 1
     return _BY_ANY_OVERLOAD.get(name, 1)
 

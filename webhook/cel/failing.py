@@ -16,7 +16,8 @@ from webhook.cel.frames import BUDGET, Closure, Frame
 FAILED = object()
 """Stands for the value of a part that has none; prices count it as 1, as cel-go does errors."""
 
-Price = Callable[..., int]
+Price = Callable[..., None]
+"""Takes what a call costs by its arguments from a budget, which comes first."""
 
 
 def attempt(part: Closure, frame: Frame) -> Any:
@@ -33,7 +34,7 @@ def fail_two(left: Any, right: Closure, frame: Frame, price: Price | None = None
     """Pay for what is left of a call of two one of whose arguments failed: the right one if ``left`` is ``FAILED``."""
     other = attempt(right, frame) if left is FAILED else FAILED
     if price is not None:
-        frame[BUDGET].spend(price(left, other))
+        price(frame[BUDGET], left, other)
 
 
 def fail_call(values: list[Any], arguments: Sequence[Closure], frame: Frame, price: Price | None) -> None:
@@ -41,7 +42,7 @@ def fail_call(values: list[Any], arguments: Sequence[Closure], frame: Frame, pri
     if len(arguments) == 2:
         fail_two(values[0] if values else FAILED, arguments[1], frame, price)
     elif price is not None and len(values) == len(arguments) - 1:  # of three and more, cel-go counts the last one only
-        frame[BUDGET].spend(price(*values, FAILED))
+        price(frame[BUDGET], *values, FAILED)
 
 
 def fail_turns(turns: Iterable[Any], filter_: Closure | None, body: Closure | None, kept: int, frame: Frame) -> None:

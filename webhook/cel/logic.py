@@ -234,7 +234,7 @@ def is_in_list(left: Closure, right: Closure) -> Closure:
     """Build ``left in right`` where the right side is known to be a list: it costs as much as that is long."""
 
     def run(frame: Frame) -> bool:
-        value, items = operands(left, right, frame, MEMBERSHIP.run)
+        value, items = operands(left, right, frame, MEMBERSHIP.pay)
         frame[BUDGET].spend(size_of(items))
         return contains(items, value, frame[BUDGET])
 

@@ -5,7 +5,7 @@ A loop that runs to its end is paid for before it starts, the others turn by tur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from webhook.cel.budget import Budget
@@ -22,40 +22,39 @@ Slots = tuple[int, ...]
 LoopParts = tuple[Closure, Slots, Closure | None, Rates]
 
 
-def _elements(value: Any) -> list[Any]:
+def _elements(value: Any) -> Collection[Any]:
     """Return what a loop with one variable runs over: elements of a list, keys of a map."""
     if type(value) is list:
         return value
     if isinstance(value, Mapping):
-        return list(value)
+        return value
     raise EvaluationError(f"got '{go_name(value)}', expected iterable type", "bad_range")
 
 
-def _pairs(value: Any) -> list[tuple[Any, Any]]:
+def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
     """Return what a loop with two variables runs over: positions and elements, or keys and values."""
     if type(value) is list:
-        return list(enumerate(value))
+        return enumerate(value)
     if isinstance(value, Mapping):
-        return list(entries_of(value))
+        return entries_of(value)
     raise EvaluationError(f"unsupported comprehension range type: {go_name(value)}", "bad_range")
 
 
 def _turns(slots: Slots, value: Any, frame: Frame) -> tuple[int, Iterator[Any]]:
     """Count the turns of a loop, and make what sets the loop variables for each and yields the first of them."""
     if len(slots) == 2:
-        pairs = _pairs(value)
-        return len(pairs), _set_pairs(slots, pairs, frame)
+        return len(value) if type(value) is list or isinstance(value, Mapping) else 0, _set_pairs(slots, _pairs(value), frame)
     items = _elements(value)
     return len(items), _set_items(slots[0], items, frame)
 
 
-def _set_items(slot: int, items: list[Any], frame: Frame) -> Iterator[Any]:
+def _set_items(slot: int, items: Iterable[Any], frame: Frame) -> Iterator[Any]:
     for item in items:
         frame[slot] = item
         yield item
 
 
-def _set_pairs(slots: Slots, pairs: list[tuple[Any, Any]], frame: Frame) -> Iterator[Any]:
+def _set_pairs(slots: Slots, pairs: Iterable[tuple[Any, Any]], frame: Frame) -> Iterator[Any]:
     for frame[slots[0]], frame[slots[1]] in pairs:
         yield frame[slots[0]]
 
@@ -198,9 +197,9 @@ def sort_by(range_: Closure, slots: Slots, body: Closure, rates: Rates, price: P
             raise
         except EvaluationError:
             fail_turns(turns, None, body, 0, frame)
-            frame[BUDGET].spend(price(FAILED))
+            price(frame[BUDGET], FAILED)
             raise
-        frame[BUDGET].spend(price(keys))
+        price(frame[BUDGET], keys)
         if type(items) is not list:
             raise EvaluationError(f"got '{go_name(items)}', expected iterable type", "bad_range")
         return sort_by_keys(items, keys)

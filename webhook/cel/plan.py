@@ -309,7 +309,7 @@ class Planner:
                 return loops.transform_entries(range_, slots, filter_, body, rates)
             case _:
                 formula = self._prices.formula(node)
-                return loops.sort_by(range_, slots, body, rates, formula.run if formula else lambda _: 0)
+                return loops.sort_by(range_, slots, body, rates, formula.pay if formula else lambda *_: None)
 
     def _take_slot(self) -> int:
         self.slots += 1

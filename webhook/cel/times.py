@@ -16,8 +16,9 @@ MIN_SECONDS, MAX_SECONDS = -62_135_596_800, 253_402_300_799
 """0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of CEL timestamps."""
 
 _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "h": 3_600 * SECOND}
-_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
+_LONGEST_ZONE = 100
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -122,6 +123,8 @@ def read_offset(name: str, timestamp: Timestamp) -> int:
         return _read_offset(name, hours, minutes)
     if name in ("", "UTC"):
         return 0
+    if len(name) > _LONGEST_ZONE:
+        raise EvaluationError(f"unknown time zone {name[:_LONGEST_ZONE]}…", "conversion")
     try:
         zone = ZoneInfo(name)
     except (ValueError, OSError, KeyError) as error:

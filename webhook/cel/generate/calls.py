@@ -96,6 +96,10 @@ def _pay(emitter: Emitter, node: Call, arguments: list[Value]) -> None:
     formula = emitter.prices.formula(node)
     if formula is None:
         return
+    if formula.charge is not None:
+        with emitter.settled():
+            emitter.writer.add(f"{emitter.refer(formula.charge, 'CHARGE')}(B, {', '.join(item.text for item in arguments)})")
+        return
     price = operators.price_text(emitter, formula, arguments, certain=True)
     if price.isdecimal():
         emitter.due += int(price)

@@ -24,14 +24,24 @@ def emit_macro(emitter: Emitter, node: Macro) -> Value:
 
 
 def _emit_items(emitter: Emitter, node: Macro) -> tuple[str, list[str]]:
-    """Write what the loop runs over, a list; returns its name, and those of the loop variables."""
+    """Write what the loop runs over, a list; returns its name, and those of the loop variables.
+
+    With two variables it is a list of pairs only for a map; ``_turns`` counts the elements of a list as it goes.
+    """
     value, items = emitter.value(node.range).text, emitter.writer.name("l")
+    make = emitter.refer(runtime.pairs, "PAIRS") if len(node.variables) == 2 else emitter.refer(runtime.keys, "KEYS")
+    emitter.writer.add(f"{items} = {value}")  # a name of its own: it may be cut
     if len(node.variables) == 2:
-        emitter.writer.add(f"{items} = {emitter.refer(runtime.pairs, 'PAIRS')}({value})")
-    else:
-        emitter.writer.add(f"{items} = {value}")  # a name of its own: it may be cut
-        emitter.writer.add(f"if type({items}) is not list: {items} = {emitter.refer(runtime.keys, 'KEYS')}({items})")
+        emitter.writer.add(f"{items}_counted = type({items}) is list")
+    emitter.writer.add(f"if type({items}) is not list: {items} = {make}({items})")
     return items, [emitter.writer.name("x") for _ in node.variables]
+
+
+def _turns(items: str, run: str, local: list[str]) -> str:
+    """Return the head of the loop over ``run``, which is the list ``items`` or an iterator of it."""
+    if len(local) == 2:
+        run = f"(enumerate({run}) if {items}_counted else {run})"
+    return f"for {', '.join(local)} in {run}:"
 
 
 def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
@@ -42,7 +52,7 @@ def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
     writer.add(f"{rest} = iter({items})")
     writer.add(f"{result} = {stop}")
     with emitter.turn():
-        with writer.block(f"for {', '.join(local)} in {rest}:"):
+        with writer.block(_turns(items, rest, local)):
             turn, look = writer.reserve(), writer.reserve()
             with emitter.scope(node.variables, local):
                 jump(emitter, node.body, lambda: writer.add("break"), when=stop, last=True)
@@ -82,7 +92,7 @@ def _emit_collection(emitter: Emitter, node: Macro) -> Value:
     test = node.body if node.name in ("filter", "exists_one") else node.filter
     refunds = emitter.refunds
     with emitter.turn():
-        with writer.block(f"for {', '.join(local)} in {items}:"), emitter.scope(node.variables, local):
+        with writer.block(_turns(items, items, local)), emitter.scope(node.variables, local):
             turn, look = writer.reserve(), writer.reserve()
             _emit_turn(emitter, node, test, f"{result} += 1" if counted else f"{result}_add({{}})")
         each = rates.each + emitter.due

@@ -32,9 +32,7 @@ def keys(value: Any) -> list[Any]:
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
-    """Return what a loop with two variables runs over."""
-    if type(value) is list:
-        return list(enumerate(value))
+    """Return what a loop with two variables runs over where it is no list."""
     if isinstance(value, Mapping):
         return list(entries_of(value))
     raise Leave

@@ -186,8 +186,10 @@ def _write_element(budget: Budget, value: Any) -> str:
         case Duration():
             return f'duration("{show_duration(value)}")'
         case list():
+            budget.spend(1)  # below the first level nobody counts them, and they may be very many
             return _write_list(budget, value)
         case Mapping():
+            budget.spend(1)
             return _write_map(budget, value)
         case _:
             return _write_other(value)

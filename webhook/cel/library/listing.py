@@ -38,13 +38,14 @@ def _flatten(budget: Budget, items: list[Any], depth: int = 1) -> list[Any]:
             if depth == 0 or type(item) is not list:
                 made.append(item)
                 continue
+            more = len(item) if depth == 1 else 0
+            if len(made) + more - paid >= _BATCH:  # the API server counts the elements of the outer list only
+                budget.spend((len(made) + more - paid) // 10)
+                paid = len(made) + more
             if depth == 1:
                 made.extend(item)
             else:
                 spread(item, depth - 1)
-            if len(made) - paid >= _BATCH:  # the API server counts the elements of the outer list only
-                budget.spend((len(made) - paid) // 10)
-                paid = len(made)
 
     spread(items, depth)
     return made
