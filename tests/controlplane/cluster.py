@@ -7,6 +7,7 @@ started, and all of it can come up again with other gates on the same data.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -24,7 +25,7 @@ from tests.controlplane.certificates import write_kubeconfigs, write_pki
 from tests.controlplane.client import CRON_JOBS, JOBS, NAMESPACES, NODES, ApiError, Client, Object
 from tests.controlplane.component import Component, ComponentError, free_ports
 from tests.controlplane.nodes import Nodes
-from tests.controlplane.plan import MANAGED, Gates, Launch, Ports, plan_launches
+from tests.controlplane.plan import AUDIT_LOG, MANAGED, Gates, Launch, Ports, plan_launches
 
 READY_SECONDS = 90.0
 """Six seconds are usual; two cores busy with a build need far more."""
@@ -141,6 +142,14 @@ class ControlPlane:
         """Stop everything and remove the directory."""
         self.stop_all()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def audited(self, namespace: str, name: str) -> list[Object]:
+        """Return the audit events about the creation of a Job, the last one last."""
+        path = self.directory / AUDIT_LOG
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        events: list[Object] = [json.loads(line) for line in lines if line.endswith("}")]
+        wanted = {"namespace": namespace, "name": name}
+        return [event for event in events if wanted.items() <= event.get("objectRef", {}).items()]
 
     def logs(self) -> str:
         """Return the end of every component's log, for the report of a failed test."""

@@ -8,6 +8,9 @@ from pathlib import Path
 from tests.controlplane.nodes import FAKE_NODE_SELECTOR
 
 KWOK_CONFIG = Path(__file__).resolve().parent / "kwok.yaml"
+AUDIT_POLICY = KWOK_CONFIG.with_name("audit.yaml")
+AUDIT_LOG = "audit.log"
+"""In the directory of the control plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def plan_launches(
     """Return how to start each program; the API server must be ready before those that follow it."""
     programs = (
         _etcd(directory, ports),
-        _apiserver(directory / "pki", ports, gates, admission_config),
+        _apiserver(directory, ports, gates, admission_config),
         _controller_manager(directory / "pki", ports, gates),
         _scheduler(directory / "pki", ports, gates),
         _kwok(directory / "pki"),
@@ -80,7 +83,8 @@ def _etcd(directory: Path, ports: Ports) -> Launch:
     )
 
 
-def _apiserver(pki: Path, ports: Ports, gates: Gates, admission_config: Path | None) -> Launch:
+def _apiserver(directory: Path, ports: Ports, gates: Gates, admission_config: Path | None) -> Launch:
+    pki = directory / "pki"
     command = [
         f"--etcd-servers=http://127.0.0.1:{ports.etcd}",
         "--bind-address=127.0.0.1",
@@ -93,6 +97,8 @@ def _apiserver(pki: Path, ports: Ports, gates: Gates, admission_config: Path | N
         f"--service-account-signing-key-file={pki / 'sa.key'}",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--authorization-mode=RBAC",
+        f"--audit-policy-file={AUDIT_POLICY}",
+        f"--audit-log-path={directory / AUDIT_LOG}",
         "--disable-admission-plugins=ServiceAccount",  # bare pods need not wait for the default service account
         *_switches(gates),
     ]
