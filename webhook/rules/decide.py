@@ -109,7 +109,7 @@ def _tell(policy: CompiledPolicy, decisions: Sequence[Decision], run: Run) -> It
     what has passed are evaluated too, where that could happen.
     """
     messages = [validation.message for validation in policy.validations]
-    could_fail = run.may_run_out(len(policy.head.variables) + sum(message is not None for message in messages))
+    could_fail = run.may_run_out_apart(sum(message is not None for message in messages))
     for decision, validation, message in zip(decisions, policy.validations, messages, strict=True):
         failed = decision.outcome is Outcome.FAILED
         composed = _composed_message(message, run) if message and (failed or could_fail) else ""

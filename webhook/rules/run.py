@@ -36,7 +36,8 @@ class Run:
     def __init__(self, head: CompiledHead, situation: Situation, params: Object | None) -> None:
         self.situation = situation
         self._head = head
-        self._left = situation.limits.cost_per_policy
+        self.left = situation.limits.cost_per_policy
+        self._variables = variables = Variables(head, self)
         request = situation.request
         self._values: dict[str, Any] = {
             "object": request.object,
@@ -45,7 +46,7 @@ class Run:
             "params": params,
             "namespaceObject": None,
             "cluster": situation.cluster or ClusterView(EMPTY_SNAPSHOT, request.namespace),
-            "variables": Variables(head, self),
+            "variables": variables,
         }
         self._apart: dict[str, Any] | None = None
         self._lacks_access = True
@@ -59,7 +60,7 @@ class Run:
             situation = replace(situation, request=replace(request, resource=asked_resource(request)))
         run = cls(head, situation, params)
         run._lacks_namespace = False
-        run._left = situation.limits.cost_per_conditions
+        run.left = situation.limits.cost_per_conditions
         return run
 
     def inputs(self) -> tuple[Any, ...]:
@@ -68,23 +69,36 @@ class Run:
 
     def refill(self) -> None:
         """Give a new total for the expressions that follow, as the API server does for audit annotations."""
-        self._left = self.situation.limits.cost_per_policy
+        self.left = self.situation.limits.cost_per_policy
 
     def evaluate(self, program: Program) -> Any:
         """Return the value of a program; raises EvaluationError, or RuleProblem when the shared budget is spent."""
         try:
             value = self.evaluate_nested(program)
         except EvaluationError as error:
-            if self._left < 0:
+            if self.left < 0:
                 raise RuleProblem(_OUT_OF_BUDGET) from error
             raise
-        if self._left < 0:  # for variables, which the expression itself does not pay
+        if self.left < 0:  # for variables, which the expression itself does not pay
             raise RuleProblem(_OUT_OF_BUDGET)
         return value
 
     def may_run_out(self, count: int) -> bool:
         """Tell whether so many more expressions could spend what is left, if each costs as much as one may."""
-        return self._left < count * self.situation.limits.cost_per_expression
+        return self.left < count * self.situation.limits.cost_per_expression
+
+    def may_run_out_apart(self, count: int) -> bool:
+        """Tell whether so many expressions apart could spend what is left, with the variables that are computed anew for them.
+
+        A variable costs then what it has cost, unless an ``authorizer`` that it lacks sends it another way.
+        """
+        if not self.may_run_out(count + len(self._head.programs)):
+            return False
+        if any(not program.references.isdisjoint(_ACCESS_NAMES) for program in self._head.programs.values()):
+            return True
+        costs = self._variables.costs
+        unknown = count + len(self._head.programs) - len(costs)
+        return self.left < sum(costs.values()) + unknown * self.situation.limits.cost_per_expression
 
     def evaluate_apart(self, program: Program) -> Any:
         """Evaluate as the API server does messages and audit annotations: without ``authorizer``.
@@ -111,11 +125,11 @@ class Run:
             self._load_access()
         if self.situation.expired():  # a short expression may never look at the clock
             raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
-        budget = Budget(min(max(self._left, 0), self.situation.limits.cost_per_expression), self.situation.expired)
+        budget = Budget(min(max(self.left, 0), self.situation.limits.cost_per_expression), self.situation.expired)
         try:
             return program.evaluate(self._values, budget)
         finally:
-            self._left -= budget.spent
+            self.left -= budget.spent
 
     def _load_access(self) -> None:
         request = self.situation.request
@@ -158,9 +172,12 @@ class Variables(Mapping[str, Any]):
         self._programs = head.programs
         self._run = run
         self._known: dict[str, Any] = {}
+        self.costs: dict[str, int] = {}
+        """What each has cost so far, with the others that it was the first to read."""
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
+            before = self._run.left
             try:
                 self._known[name] = self._run.evaluate_nested(self._programs[name])
             except EvaluationError as error:
@@ -169,6 +186,8 @@ class Variables(Mapping[str, Any]):
                 if error.kind != "deadline":
                     error = EvaluationError(error.message, error.kind)
                 self._known[name] = error
+            finally:
+                self.costs[name] = before - self._run.left
         value = self._known[name]
         if isinstance(value, EvaluationError):
             raise value
