@@ -19,6 +19,7 @@ from webhook.model.cases import Case, Expectation
 from webhook.model.policies import Origin
 from webhook.model.verdicts import Verdict
 from webhook.policies import load_policies
+from webhook.rules.cluster import CLUSTER_METHODS
 
 RUNBOOK = ROOT / "docs/runbook.md"
 CEL = ROOT / "docs/cel.md"
@@ -129,6 +130,15 @@ def test_every_field_in_the_reference_is_one_that_is_read(title: str) -> None:
 def test_what_the_page_on_cel_calls_refused_is_refused(expression: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=re.escape(message)):
         load_policies([written(expression, tmp_path)])
+
+
+def test_every_method_of_the_cluster_has_an_entry_on_the_page_on_cel() -> None:
+    forms = [re.fullmatch(r"cluster\.(\w+)\((.*)\)", cell) for cell in first_cells(section(CEL, "The cluster"))]
+    assert all(forms)
+    told: dict[str, tuple[int, ...]] = {}
+    for form in filter(None, forms):
+        told[form[1]] = (*told.get(form[1], ()), len(form[2].split(", ")) if form[2] else 0)
+    assert told == CLUSTER_METHODS
 
 
 def test_nobody_answers_the_authorizer_yet(tmp_path: Path) -> None:
