@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import job, namespace
-from tests.rules.building import FakeWorld, binding, ignoring, policy, request, situation, text
+from tests.rules.building import FakeWorld, binding, constraints, ignoring, policy, request, rule, situation, text
 from tests.rules.excepting import NOW, exception
 from webhook.errors import PolicySetError
 from webhook.model.objects import Object
@@ -166,6 +166,22 @@ def test_what_fits_a_stranger_is_too_wide(condition: str) -> None:
     with pytest.raises(PolicySetError, match="too wide") as raised:
         exception(condition)
     assert raised.value.path == "policy.yaml"
+
+
+@pytest.mark.parametrize(
+    ("condition", "rule_parts"),
+    [
+        ("request.resource.resource == 'jobs'", {}),
+        ("request.kind.kind == 'PodGroup'", {"api_groups": ["scheduling.k8s.io"]}),
+        ("object.kind == 'Deployment'", {"resources": ["*"], "api_groups": ["batch", "apps"]}),
+        ("request.resource.group == 'jobset.x-k8s.io'", {"api_groups": ["batch", "jobset.x-k8s.io"], "resources": ["jobsets"]}),
+        ("request.subResource == 'eviction'", {"api_groups": [""], "resources": ["pods/eviction"]}),
+        ("request.operation == 'DELETE' && oldObject != null", {"resources": ["jobs"], "api_groups": ["batch"]}),
+    ],
+)
+def test_all_objects_of_one_kind_are_too_many_also_of_a_policy_about_many(condition: str, rule_parts: dict[str, Any]) -> None:
+    with pytest.raises(PolicySetError, match="too wide"):
+        exception(condition, of=constraints(rule(**rule_parts)))
 
 
 def test_wide_together_with_narrow_is_narrow() -> None:

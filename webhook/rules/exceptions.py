@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.exceptions import PolicyException
@@ -25,6 +26,16 @@ from webhook.rules.world import Situation, bare_namespace
 
 _NOBODY = "zz-some-stranger"
 """Name, namespace and user of a request that no exception can have been made for."""
+_KINDS = {"cronjobs": "CronJob", "jobsets": "JobSet", "podgroups": "PodGroup"}
+"""Kinds whose resources do not tell how they are spelt."""
+_USUAL = (
+    Resource("batch", "v1", "jobs"),
+    Resource("batch", "v1", "cronjobs"),
+    Resource("", "v1", "pods"),
+    Resource("apps", "v1", "deployments"),
+    Resource("scheduling.k8s.io", "v1beta1", "podgroups"),
+)
+"""What stands for everything: whoever excepts all objects of one of these excepts too much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +111,30 @@ def _strangers(constraints: MatchResources) -> Iterator[AdmissionRequest]:
     """Yield requests that the policy matches and that have nothing about them: whom they fit, everything fits."""
     for rule in constraints.resource_rules:
         operations = [one for one in Operation if {"*", one.value} & set(rule.operations)]
-        for resource in rule.resources:
-            group, version, name = rule.api_groups[0], rule.api_versions[0], resource.partition("/")[0]
-            yield from (_stranger(Resource(group, version, name), operation) for operation in operations)
+        for group, version, text in product(rule.api_groups, rule.api_versions, rule.resources):
+            for resource, operation in product(_named(group, version, text), operations):
+                yield _stranger(resource, operation, sub_resource=text.partition("/")[2].strip("*"))
 
 
-def _stranger(resource: Resource, operation: Operation) -> AdmissionRequest:
+def _named(group: str, version: str, text: str) -> Iterator[Resource]:
+    """Yield what a rule names; for a wildcard some of what it stands for."""
+    name = text.partition("/")[0]
+    for usual in _USUAL if "*" in (group, version, name) else ():
+        pairs = ((group, usual.group), (version, usual.version), (name, usual.resource))
+        if all(said in ("*", known) for said, known in pairs):
+            yield usual
+    if name != "*":
+        yield Resource(group.strip("*"), version.strip("*"), name)
+
+
+def _stranger(resource: Resource, operation: Operation, *, sub_resource: str) -> AdmissionRequest:
     kind = Kind(resource.group, resource.version, _KINDS.get(resource.resource, resource.resource.capitalize().removesuffix("s")))
     obj: Object = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": _NOBODY, "namespace": _NOBODY}}
     return AdmissionRequest(
         uid=_NOBODY,
         kind=kind,
         resource=resource,
+        sub_resource=sub_resource,
         name=_NOBODY,
         namespace=_NOBODY,
         operation=operation,
@@ -119,10 +142,6 @@ def _stranger(resource: Resource, operation: Operation) -> AdmissionRequest:
         object=None if operation is Operation.DELETE else obj,
         old_object=None if operation in (Operation.CREATE, Operation.CONNECT) else obj,
     )
-
-
-_KINDS = {"cronjobs": "CronJob", "jobsets": "JobSet", "podgroups": "PodGroup", "*": "Job"}
-"""Kinds whose resources do not tell how they are spelt."""
 
 
 class _Nowhere:
