@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from webhook.cli import main
+from webhook.policies import bundled_policies
 
 GOOD = """apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -122,3 +123,12 @@ def test_cases_that_cannot_be_read_are_told(file: Path) -> None:
     )
     done = CliRunner().invoke(main, ["lint", str(file.parent)])
     assert (done.exit_code, "spec.cases: required" in done.stdout) == (3, True)
+
+
+def test_the_shipped_policies_are_in_order() -> None:
+    done = CliRunner().invoke(main, ["lint", str(bundled_policies()), "--fail-on", "warning"])
+    assert done.exit_code == 0, done.stdout
+    assert {line.rpartition("[")[2].rstrip("]") for line in done.stdout.splitlines()[:-1]} <= {
+        "not-exportable",
+        "ignored-failures",
+    }

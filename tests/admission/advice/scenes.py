@@ -146,6 +146,69 @@ variables:
         """,
     ),
 )
+READING += (
+    Scene(
+        "match conditions do not see the namespace",
+        "null-object",
+        """
+        matchConditions:
+        - {name: labelled, expression: "namespaceObject.metadata.labels['a'] == 'b'"}            # warned
+        - {name: careful, expression: "namespaceObject.?metadata.?labels[?'a'].orValue('') != 'b'"}
+        validations:
+        - {expression: "namespaceObject.metadata.name != 'a'", message: nope}
+        """,
+        says="namespaceObject is null",
+    ),
+    Scene(
+        "conditions of an exception are read as those of the policy",
+        "absent-field",
+        """
+        apiVersion: gangwarden.dev/v1alpha1
+        kind: PolicyException
+        metadata: {name: some}
+        spec:
+          policyName: example
+          rules: [{rule: "validations[0]"}]
+          matchConditions:
+          - {name: named, expression: "namespaceObject.metadata.name == 'team-a'"}
+          - {name: old, expression: "object.metadata.labels.old == 'true'"}       # warned
+          owner: me
+          reason: because
+          expires: 2027-01-31
+        ---
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: ValidatingAdmissionPolicy
+        metadata: {name: example}
+        spec:
+          matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
+          validations: [{expression: object.spec.parallelism > 0, message: nope}]
+        """,
+    ),
+    Scene(
+        "mutations and groups are read too",
+        "absent-field",
+        """
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: MutatingAdmissionPolicy
+        metadata: {name: example}
+        spec:
+          reinvocationPolicy: Never
+          matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
+          mutations:
+          - patchType: ApplyConfiguration
+            applyConfiguration:
+              expression: "Object{spec: Object.spec{parallelism: object.spec.completions}}"      # warned
+        ---
+        apiVersion: gangwarden.dev/v1alpha1
+        kind: WorkloadPolicy
+        metadata: {name: example}
+        spec:
+          matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
+          podGroups:
+          - {name: workers, members: {path: spec.template, countExpression: object.spec.completions}}   # warned
+        """,
+    ),
+)
 TYPES = (
     Scene(
         "a field that no Job has",

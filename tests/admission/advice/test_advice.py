@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,27 @@ def test_errors_and_advice_of_several_policies_come_together(tmp_path: Path) -> 
     )
     found = lint([str(tmp_path)]).diagnostics
     assert [(one.rule, one.line, one.column) for one in found] == [("refused", 7, 42), ("refused", 8, 17), ("refused", 9, 5)]
+
+
+WIDE = " && ".join(f"has(object.spec.completions) && object.spec.completions > {number}" for number in range(300))
+DEEP = "".join("(object.spec.a && (object.spec.b || " for _ in range(110)) + "true" + "))" * 110
+LOOPS = "".join(f"object.spec.template.spec.containers.all(c{number}, " for number in range(40)) + "c1.image != ''" + ")" * 40
+CHOICES = "".join(f"object.spec.completions == {number} ? true : " for number in range(200)) + "false"
+
+
+@pytest.mark.parametrize(
+    ("expression", "rules"),
+    [(WIDE, set()), (DEEP, {"unknown-field"}), (LOOPS, {"missed-containers", "costly"}), (CHOICES, {"absent-field"})],
+    ids=["wide", "deep", "loops", "choices"],
+)
+def test_large_expressions_are_read_to_their_end(expression: str, rules: set[str], tmp_path: Path) -> None:
+    found = linted(f"validations: [{{expression: {json.dumps(expression)}, message: nope}}]", tmp_path)
+    assert {one.rule for one in found} == rules
+
+
+def test_variables_that_read_the_one_before_twice_are_looked_at_once(tmp_path: Path) -> None:
+    more = [f"variables.v{n - 1} == null ? variables.v{n - 1} : variables.v{n - 1}" for n in range(1, 40)]
+    variables = [{"name": f"v{number}", "expression": text} for number, text in enumerate(["object.spec", *more])]
+    rules = [{"expression": "variables.v39.completions > 1", "message": "nope"}]
+    found = linted(f"variables: {json.dumps(variables)}\nvalidations: {json.dumps(rules)}", tmp_path)
+    assert [one.message.split()[0] for one in found] == ["object.spec.completions"]

@@ -19,7 +19,7 @@ from webhook.admission.advice.costs import Cost, CostLedger, cost_advice
 from webhook.admission.advice.ignoring import IGNORE, ignored_rules, unknown_ignored
 from webhook.admission.advice.pods import pod_advice
 from webhook.admission.advice.reading import reading_advice
-from webhook.admission.advice.subject import Subject, subjects_of
+from webhook.admission.advice.subject import Subject, exceptions_of, subjects_of
 from webhook.admission.advice.tenants import exception_advice, tenant_advice
 from webhook.admission.policyset import PolicySet
 from webhook.model.diagnostics import Diagnostic, Level
@@ -61,6 +61,8 @@ def advise(matter: Matter) -> tuple[Diagnostic, ...]:
     found = list(chain.from_iterable(map(_of_subject, subjects_of(matter.policies))))
     for binding in matter.bindings:
         found += _kept(binding_advice([binding], matter.names), binding.annotations)
+    for subject in exceptions_of(matter.policies):
+        found += [*reading_advice(subject), *condition_advice(subject)]
     found += exception_advice(matter.exceptions)
     return tuple(sorted(_once(found), key=lambda one: (one.file, one.line, one.column, _SEVERITY[one.level], one.rule)))
 

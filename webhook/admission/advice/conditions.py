@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.admission.advice.narrowing import when, when_all
-from webhook.admission.advice.nodes import roots_of
-from webhook.admission.advice.paths import Scope
-from webhook.admission.advice.subject import Part, Role, Subject
-from webhook.admission.advice.telling import at_part
+from webhook.admission.advice.narrowing import dotted, when, when_all
+from webhook.admission.advice.nodes import roots_of, walk
+from webhook.admission.advice.subject import EXCEPTION, Part, Role, Subject
+from webhook.admission.advice.telling import at_node, at_part
 from webhook.admission.advice.walk import Walker
 from webhook.cel import CompileError, Declarations, EvaluationError, compile_expression
+from webhook.cel.syntax import Select
 from webhook.model.diagnostics import Diagnostic
 
 
@@ -24,6 +24,8 @@ def condition_advice(subject: Subject) -> Iterator[Diagnostic]:
     for part in subject.having(Role.VALIDATION):
         if constants.get(part) is True:
             yield at_part(subject, part, "constant-condition", f"validations[{part.index}] is always true")
+    if subject.kind != EXCEPTION:
+        yield from _namespaces(subject)
     yield from _contradictions(subject, [part for part in subject.having(Role.CONDITION) if part not in constants])
 
 
@@ -38,8 +40,20 @@ def constant_of(part: Part) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+def _namespaces(subject: Subject) -> Iterator[Diagnostic]:
+    """Look for match conditions that read the namespace: the API server does not hand it to them (matchconditions/matcher.go)."""
+    for part in subject.having(Role.CONDITION):
+        for node in walk(part.root):
+            if isinstance(node, Select) and not node.test and not node.optional and dotted(node.operand) == "namespaceObject":
+                message = (
+                    "namespaceObject is null in match conditions, so this fails; use a namespaceSelector, or ask in a validation"
+                )
+                yield at_node(subject, part, node, "null-object", message)
+
+
 def _contradictions(subject: Subject, conditions: list[Part]) -> Iterator[Diagnostic]:
-    scope, walker = Scope.of(subject), Walker(subject)
+    walker = Walker(subject)
+    scope = walker.scope
     for index, part in enumerate(conditions):
         if not when_all([one.root for one in conditions[: index + 1]], walker.start(), scope).cases:
             alone = not when(part.root, walker.start(), scope, holds=True).cases

@@ -12,16 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from webhook.admission.advice.catalog import ADVICE
+from webhook.admission.advice.ignoring import ignored_rules
 from webhook.admission.advice.samples import sample_of
 from webhook.admission.advice.subject import kinds_of
 from webhook.admission.ask import Asker, request_for
 from webhook.admission.policyset import PolicySet
 from webhook.cel import EvaluationError, Program
 from webhook.model.diagnostics import Diagnostic
-from webhook.model.policies import Expression
+from webhook.model.policies import Expression, Head
 from webhook.model.requests import AdmissionRequest
 from webhook.rules import CompiledHead, CompiledMutating, CompiledPolicy, NamedProgram, Run, Situation
 
+RULE = "costly"
 _SHARE = 10
 """One part of this many of a limit is told."""
 
@@ -33,6 +35,8 @@ class Cost:
     policy: str
     expression: Expression
     limit: int
+    is_ignored: bool = False
+    """The policy does not want to hear of it."""
     most: int = 0
     """Units that the dearest evaluation took, variables not counted: each has a cost of its own."""
     evaluations: int = 0
@@ -87,18 +91,19 @@ class CostLedger:
         return tuple(sorted(found, key=lambda cost: (cost.expression.origin.path, cost.expression.place(1, 1))))
 
     def _validating(self, policy: CompiledPolicy) -> CompiledPolicy:
-        name, validations = policy.head.source.name, []
+        head, validations = policy.head.source, []
         for validation in policy.validations:
-            program = self._metered(name, validation.program, validation.source.expression)
+            program = self._metered(head, validation.program, validation.source.expression)
             message, spoken = validation.message, validation.source.message_expression
             if message is not None and spoken is not None:
-                message = self._metered(name, message, spoken)
+                message = self._metered(head, message, spoken)
             validations.append(replace(validation, program=program, message=message))
         return replace(policy, head=self._head(policy.head), validations=tuple(validations))
 
     def _mutating(self, policy: CompiledMutating) -> CompiledMutating:
         mutations = tuple(
-            replace(one, program=self._metered(policy.name, one.program, one.source.expression)) for one in policy.mutations
+            replace(one, program=self._metered(policy.head.source, one.program, one.source.expression))
+            for one in policy.mutations
         )
         return replace(policy, head=self._head(policy.head), mutations=mutations)
 
@@ -108,18 +113,21 @@ class CostLedger:
         variables = [one.expression for one in source.variables]
         return replace(
             head,
-            match_conditions=self._named(source.name, head.match_conditions, conditions),
-            variables=self._named(source.name, head.variables, variables),
+            match_conditions=self._named(source, head.match_conditions, conditions),
+            variables=self._named(source, head.variables, variables),
         )
 
-    def _named(self, policy: str, programs: tuple[NamedProgram, ...], expressions: list[Expression]) -> tuple[NamedProgram, ...]:
+    def _named(self, head: Head, programs: tuple[NamedProgram, ...], expressions: list[Expression]) -> tuple[NamedProgram, ...]:
         pairs = zip(programs, expressions, strict=True)
-        return tuple(replace(one, program=self._metered(policy, one.program, written)) for one, written in pairs)
+        return tuple(replace(one, program=self._metered(head, one.program, written)) for one, written in pairs)
 
-    def _metered(self, policy: str, program: Program, expression: Expression) -> Program:
+    def _metered(self, head: Head, program: Program, expression: Expression) -> Program:
         origin = expression.origin
         key = (origin.path, origin.line, origin.field)
-        cost = self._costs.setdefault(key, Cost(policy=policy, expression=expression, limit=self.limit))
+        cost = self._costs.setdefault(
+            key,
+            Cost(policy=head.name, expression=expression, limit=self.limit, is_ignored=RULE in ignored_rules(head.annotations)),
+        )
         note: Callable[[int], None] = cost.note
         return program.metered(note)
 
@@ -127,12 +135,12 @@ class CostLedger:
 def cost_advice(ledger: CostLedger) -> Iterator[Diagnostic]:
     """Tell about expressions that came near a limit."""
     for cost in ledger.costs():
-        if cost.most * _SHARE >= cost.limit:
+        if cost.most * _SHARE >= cost.limit and not cost.is_ignored:
             line, column = cost.expression.place(1, 1)
             example = "a made-up object" if cost.made_up else "an example"
             yield Diagnostic(
-                level=ADVICE["costly"].level,
-                rule="costly",
+                level=ADVICE[RULE].level,
+                rule=RULE,
                 message=(
                     f"costs {cost.most:,} units on {example}, of {cost.limit:,} after which the API server stops it; "
                     "larger objects cost more: put what is read again and again into a variable, and avoid loops in loops"

@@ -56,6 +56,10 @@ class Context:
         """Return the same with fields that somebody has asked about."""
         return replace(self, asked=self.asked.union(paths))
 
+    def meet(self, other: Context) -> Context:
+        """Return what is known where both are."""
+        return Context(self.cases & other.cases, self.present | other.present, self.asked | other.asked)
+
     def where(self, test: Callable[[str, Kind | None], bool]) -> Context:
         """Return the same with the cases that pass a test."""
         return replace(self, cases=frozenset(case for case in self.cases if test(*case)))
@@ -77,7 +81,7 @@ def when(node: Node, context: Context, scope: Scope, *, holds: bool) -> Context:
         case Macro() if node.name in ("all", "exists") and isinstance(node.range, ListLiteral) and len(node.range.items) == 1:
             return when(node.body, context, scope.having(loop_names(node, scope)), holds=holds)
         case Select() if (part := scope.variable(node)) is not None:
-            return when(part.root, context, scope.within(part), holds=holds)
+            return scope.of_variable(part, (context, holds), lambda root, inner: when(root, context, inner, holds=holds))
         case Select() if node.test:
             return _present(node, context, scope) if holds else context
         case Constant() if isinstance(node.value, bool) and node.value is not holds:
@@ -94,6 +98,16 @@ def when_all(terms: Sequence[Node], context: Context, scope: Scope, *, hold: boo
     for term in terms:
         context = when(term, context, scope, holds=hold)
     return context
+
+
+def when_others(terms: Sequence[Node], context: Context, scope: Scope, *, hold: bool) -> list[Context]:
+    """Return for each of some conditions what is known where all others hold, or where none of them does."""
+    each = [when(term, context, scope, holds=hold) for term in terms]
+    before, after = [context], [context]
+    for one, last in zip(each, reversed(each), strict=True):
+        before.append(before[-1].meet(one))
+        after.append(after[-1].meet(last))
+    return [before[place].meet(after[len(each) - 1 - place]) for place in range(len(each))]
 
 
 def _any(contexts: Sequence[Context]) -> Context:
@@ -193,7 +207,7 @@ def optional_paths(node: Node, scope: Scope) -> frozenset[Path]:
         one, seen = waiting.pop()
         part = seen.variable(one)
         if part is not None:
-            waiting.append((part.root, seen.within(part)))
+            found |= seen.of_variable(part, "optional_paths", optional_paths)
             continue
         if isinstance(one, Select | Index) and is_optional(one, seen):
             found |= paths_of(one, seen)

@@ -6,15 +6,16 @@ has no path, and nothing is said about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeVar
 
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.cel.syntax import Call, Conditional, Constant, Index, ListLiteral, Macro, Name, Node, Select
 
 Path: TypeAlias = tuple[str, ...]
 Paths: TypeAlias = frozenset[Path]
+Answer = TypeVar("Answer")
 ELEMENT = "[*]"
 NOWHERE: Paths = frozenset()
 _ROOTS = ("object", "oldObject")
@@ -30,6 +31,8 @@ class Scope:
 
     variables: Mapping[str, Part]
     local: Mapping[str, Paths]
+    _known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was found out about variables: each may be read by two others, and those by four."""
 
     @classmethod
     def of(cls, subject: Subject) -> Scope:
@@ -38,7 +41,7 @@ class Scope:
 
     def within(self, part: Part) -> Scope:
         """Return the scope of a variable's expression: the loops around the place that reads it are not seen there."""
-        return Scope(self.variables, {}) if part.role is Role.VARIABLE else self
+        return replace(self, local={}) if part.role is Role.VARIABLE else self
 
     def having(self, names: Mapping[str, Paths]) -> Scope:
         """Return the scope within a loop."""
@@ -50,6 +53,14 @@ class Scope:
             return self.variables.get(node.field)
         return None
 
+    def of_variable(self, part: Part, question: Hashable, ask: Callable[[Node, Scope], Answer]) -> Answer:
+        """Ask something of a variable's expression, once for all places that read it."""
+        key = (part, question)
+        if key not in self._known:
+            self._known[key] = ask(part.root, self.within(part))
+        found: Answer = self._known[key]
+        return found
+
 
 def paths_of(node: Node, scope: Scope) -> Paths:
     """Return the paths that a node may stand for."""
@@ -59,7 +70,7 @@ def paths_of(node: Node, scope: Scope) -> Paths:
         case Select():
             part = scope.variable(node)
             if part is not None:
-                return paths_of(part.root, scope.within(part))
+                return scope.of_variable(part, "paths_of", paths_of)
             return NOWHERE if node.test else below(paths_of(node.operand, scope), node.field)
         case Index():
             return below(paths_of(node.operand, scope), step_of(node.key))
@@ -79,7 +90,7 @@ def elements_of(node: Node, scope: Scope) -> Paths:
         case ListLiteral():
             return _all(paths_of(item, scope) for item in node.items)
         case Select() if (part := scope.variable(node)) is not None:
-            return elements_of(part.root, scope.within(part))
+            return scope.of_variable(part, "elements_of", elements_of)
         case Conditional():
             return elements_of(node.then, scope) | elements_of(node.otherwise, scope)
         case Macro() if node.name in ("filter", "sortBy"):
@@ -112,7 +123,7 @@ def is_optional(node: Node, scope: Scope) -> bool:
     """Tell whether a node is an optional, on which further selection cannot fail."""
     match node:
         case Select() if (part := scope.variable(node)) is not None:
-            return is_optional(part.root, scope.within(part))
+            return scope.of_variable(part, "is_optional", is_optional)
         case Select() | Index():
             return node.optional or is_optional(node.operand, scope)
         case Call():

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 from webhook.admission.ask import resource_of
@@ -21,6 +22,7 @@ from webhook.rules.schema import known_kinds
 
 Case: TypeAlias = tuple[str, Kind | None]
 """An operation on a kind."""
+EXCEPTION = "PolicyException"
 EVERY_OPERATION = frozenset(operation.value for operation in Operation)
 
 
@@ -89,6 +91,16 @@ def subjects_of(policies: PolicySet) -> Iterator[Subject]:
         yield _mutating(mutating, bindings)
     for bound in policies.workload:
         yield _workload(bound.policy, bound.bindings)
+
+
+def exceptions_of(policies: PolicySet) -> Iterator[Subject]:
+    """Yield the exceptions of every policy: conditions, on what the policy matches."""
+    exceptions = [one.exceptions for one, _ in policies.validating]
+    exceptions += [one.exceptions for one, _ in policies.mutating]
+    exceptions += [bound.policy.exceptions for bound in policies.workload]
+    for exception in chain.from_iterable(exceptions):
+        head = exception.head.source
+        yield Subject(kind=EXCEPTION, head=head, bindings=(), parts=tuple(_head_parts(head)))
 
 
 def kinds_of(rule: ResourceRule) -> frozenset[Kind] | None:

@@ -110,7 +110,7 @@ def _read(node: Node, scope: Scope) -> Paths:
     """Return the paths of the object that an expression reads."""
     variable = scope.variable(node)
     if variable is not None:
-        return _read(variable.root, scope.within(variable))
+        return scope.of_variable(variable, "_read", _read)
     if isinstance(node, Select | Index | Name):
         if isinstance(node, Select) and node.test:
             found = below(paths_of(node.operand, scope), node.field)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webhook.admission.advice.narrowing import Context, optional_paths, when, when_all
+from webhook.admission.advice.narrowing import Context, optional_paths, when, when_all, when_others
 from webhook.admission.advice.paths import Paths, Scope, is_optional, loop_names, paths_of, step_of
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.cel.syntax import Conditional, Index, Logical, Macro, Node, Select, children
@@ -31,14 +31,17 @@ class Walker:
     """Walks the expressions of one policy; a variable is walked where it is read, with what is known there."""
 
     subject: Subject
+    scope: Scope = field(init=False)
     _seen: set[tuple[Part, Part, Context]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.scope = Scope.of(self.subject)
 
     def accesses(self) -> Iterator[Access]:
         """Yield what is read, expression by expression; a place may come more than once."""
-        scope = Scope.of(self.subject)
         for part in self.subject.parts:
             if part.role is not Role.VARIABLE:
-                yield from self._visit(part.root, part, part, self.context_of(part), scope)
+                yield from self._visit(part.root, part, part, self.context_of(part), self.scope)
 
     def start(self) -> Context:
         """Return what is known by the rules alone."""
@@ -46,12 +49,11 @@ class Walker:
 
     def context_of(self, part: Part) -> Context:
         """Return what is known where an expression begins: the match conditions hold, and for a message the rule has failed."""
-        scope = Scope.of(self.subject)
         conditions = [one.root for one in self.subject.having(Role.CONDITION) if one is not part]
-        context = when_all(conditions, self.start(), scope)
+        context = when_all(conditions, self.start(), self.scope)
         if part.role is Role.MESSAGE:
             (rule,) = (one for one in self.subject.having(Role.VALIDATION) if one.index == part.index)
-            context = when(rule.root, context, scope, holds=False)
+            context = when(rule.root, context, self.scope, holds=False)
         return context
 
     def _visit(self, node: Node, part: Part, within: Part, context: Context, scope: Scope) -> Iterator[Access]:
@@ -59,9 +61,8 @@ class Walker:
             return
         match node:
             case Logical():
-                for index, term in enumerate(node.terms):
-                    others = [other for place, other in enumerate(node.terms) if place != index]
-                    known = when_all(others, context, scope, hold=node.operator == "_&&_")
+                contexts = when_others(node.terms, context, scope, hold=node.operator == "_&&_")
+                for term, known in zip(node.terms, contexts, strict=True):
                     yield from self._visit(term, part, within, known, scope)
             case Conditional():
                 yield from self._visit(node.test, part, within, context, scope)
