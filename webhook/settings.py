@@ -21,6 +21,9 @@ class EvaluationSettings:
     deadline_seconds: float = 5.0
     """Seconds for all rules of one review: below the 10 s that the API server waits for a webhook by default, so that
     the answer is ours, with the policy's name in it, and not a bare timeout."""
+    access_rounds: int = 8
+    """How often the rules of one review may have the API server asked who may do what, each time all that they must know.
+    A second time is needed only where an answer decides what is asked next; beyond the last, the failurePolicy decides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +146,12 @@ class ClusterSettings:
     """Longest pause between watches (client-go's reflector: 30)."""
     credentials_seconds: float = 30.0
     """How often CA, client certificate and token files are looked at; kubelet rotates them well before they end."""
+    access_seconds: float = 5.0
+    """How long an answer to who may do what is kept: as long as a permission that was taken away may still count."""
+    access_limit: int = 10_000
+    """How many such answers are kept, about 2 KB each; the oldest go first."""
+    access_at_once: int = 16
+    """How many such questions are put to the API server at the same time; further ones wait."""
 
 
 @dataclass(frozen=True, kw_only=True)

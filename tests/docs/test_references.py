@@ -10,13 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import job
 from tests.docs.pages import ROOT, first_cells, section
-from tests.library.asking import ask
-from webhook.admission import bind_unbound
 from webhook.errors import PolicyError
-from webhook.model.cases import Case, Expectation
-from webhook.model.policies import Origin
 from webhook.model.verdicts import Verdict
 from webhook.policies import load_policies
 from webhook.rules.cluster import CLUSTER_METHODS
@@ -27,7 +22,6 @@ POLICIES = ROOT / "docs/reference/policies.md"
 LEVELS = {"warning", "error", "exception", "critical"}
 REASON = re.compile(r"[A-Z][A-Za-z]+")
 BY_STARLETTE = {"404", "405"}
-SKIPPED = Expectation(verdict=Verdict.SKIP)
 
 
 def trees(*rooms: str) -> Iterator[ast.AST]:
@@ -139,15 +133,6 @@ def test_every_method_of_the_cluster_has_an_entry_on_the_page_on_cel() -> None:
     for form in filter(None, forms):
         told[form[1]] = (*told.get(form[1], ()), len(form[2].split(", ")) if form[2] else 0)
     assert told == CLUSTER_METHODS
-
-
-def test_nobody_answers_the_authorizer_yet(tmp_path: Path) -> None:
-    """When this fails somebody does: mend README and docs/cel.md."""
-    policies = load_policies([written("authorizer.group('').resource('pods').check('get').allowed()", tmp_path)])
-    asked = ask(Case(name="x", origin=Origin("x"), object=job().build(), expect=SKIPPED), bind_unbound(policies))
-    assert "nobody can tell here who may get pods" in asked.messages[0]
-    assert asked.results[0].finding.verdict is Verdict.SKIP
-    assert not [name for name in ("reviewer", "offline") if "authorizer=" in (ROOT / f"webhook/cli/{name}.py").read_text()]
 
 
 def test_a_plain_expression_is_not_refused(tmp_path: Path) -> None:

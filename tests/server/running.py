@@ -15,11 +15,12 @@ from prometheus_client import CollectorRegistry
 
 from webhook.certs import Material, Profile, Tls, mint_authority, mint_leaf
 from webhook.errors import ReviewError
+from webhook.model.access import Answers
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.verdicts import Admitted, Answer, Reviewed
-from webhook.server import Metrics, Reviewer, build_app, serve
+from webhook.server import AccessAsker, Metrics, Reviewer, build_app, serve
 from webhook.settings import EvaluationSettings, ServingSettings
 
 PATIENCE = 30.0  # seconds until a test gives up; nothing measures time against it
@@ -67,7 +68,15 @@ class Told:
     answer: Callable[[str, Expired], Answer] = admit
     asked: list[tuple[Phase, FailurePolicy, str]] = field(default_factory=list)
 
-    def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Expired) -> Reviewed:
+    def review(
+        self,
+        body: Object,
+        *,
+        phase: Phase,
+        failure_policy: FailurePolicy,
+        expired: Expired,
+        answers: Answers | None = None,
+    ) -> Reviewed:
         if not isinstance(body, dict) or "request" not in body:
             raise ReviewError("the AdmissionReview has no request")
         name = body["request"]["name"]
@@ -173,6 +182,7 @@ async def running(
     evictions: Told | None = None,
     reviewer: Reviewer | None = None,
     clock: Callable[[], float] | None = None,
+    access: AccessAsker | None = None,
     **limits: Any,
 ) -> AsyncIterator[Running]:
     """Run a server with these limits until the block ends; without a reviewer it answers as the test says."""
@@ -187,6 +197,7 @@ async def running(
         evaluation=evaluation or EvaluationSettings(),
         stop=stop,
         evictions=evictions,
+        access=access,
         **({"clock": clock} if clock else {}),
     )
     task = asyncio.create_task(serve(app, tls.context, serving, stop=stop, started=port.set_result))

@@ -1,4 +1,4 @@
-"""Who asks an offline command, and what was there before: the parts of a request that no manifest tells."""
+"""Who asks an offline command, who may do what, and what was there before: the parts of a request that no manifest tells."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from webhook.admission import Asker
 from webhook.cli.offline import placed
 from webhook.errors import InputError, UsageError
+from webhook.model.access import AccessList, access_list
 from webhook.model.objects import Object, ObjectKey
 from webhook.model.requests import Operation, UserInfo
-from webhook.policies import load_manifests
+from webhook.policies import BrokenSource, load_manifests, manifest_files, read_documents
 
 _ANONYMOUS = "system:anonymous"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
@@ -56,6 +57,18 @@ class Before:
         if key not in self.objects:
             raise InputError(f"holds no {key}, so there is nothing to compare the manifest with", source=self.path)
         return self.objects[key]
+
+
+def load_access(path: str) -> AccessList:
+    """Read who may do what: one YAML or JSON list of rules, of which the first that fits a question answers it."""
+    files, errors = manifest_files([path])
+    for error in errors:
+        raise error
+    try:
+        documents = [document.root.plain() for file in files for document in read_documents(file.content, file.path)]
+    except BrokenSource as error:
+        raise InputError(error.message, source=path, line=error.line) from error
+    return access_list(documents[0] if len(documents) == 1 else documents, source=path)
 
 
 def load_before(path: str, default_namespace: str) -> Before:

@@ -22,7 +22,7 @@ from webhook.admission import (
     served_policies,
     unknown_fields,
 )
-from webhook.cli.asking import asker_of, check_old, load_before
+from webhook.cli.asking import asker_of, check_old, load_access, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.offline import load_offline, placed
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
@@ -59,6 +59,7 @@ STANDARD_INPUT = "-"
 @click.option("--raw", is_flag=True, help="Do not apply the API's defaults first.")
 @click.option("--user", default="", metavar="NAME", help="Who asks; an administrator by default.")
 @click.option("--group", "groups", multiple=True, metavar="G", help="A group of who asks; may be repeated.")
+@click.option("--authorizer", metavar="FILE", type=FILE, help="Who may do what, for policies that ask: rules in a YAML list.")
 @now_option
 @output_option
 @click.option(
@@ -109,6 +110,8 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None, now: datet
 
 def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any]) -> list[Result]:
     offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"], now=options["now"])
+    if options["authorizer"]:
+        offline = replace(offline, authorizer=load_access(options["authorizer"]))
     checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation)
     asker = asker_of(Operation(options["operation"]), options["user"], options["groups"])
     before = load_before(options["old"], offline.default_namespace) if options["old"] else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import click
 
-from webhook.cli.options import policy_option
+from webhook.cli.options import now_option, policy_option
 from webhook.policies import WORKLOAD, Export, LeftOut, bundled_policies, plan_export, write_export
 from webhook.reports import API_VERSION, json_text, print_notes, terminal
 
@@ -27,10 +28,11 @@ def policies_command() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where to write; `validating` and `mutating` below it are the API server's staticManifestsDir.",
 )
+@now_option
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def export_command(policies: tuple[str, ...], out: Path, output: str) -> None:
+def export_command(policies: tuple[str, ...], out: Path, now: datetime | None, output: str) -> None:
     """Write the policies that the API server can judge by itself, from files; exit with 1 if a native one is left out."""
-    export = plan_export(policies or (bundled_policies(),))
+    export = plan_export(policies or (bundled_policies(),), now=now)
     removed = write_export(export, out)
     click.echo(_json(export, removed, out) if output == "json" else _text(export, removed, out))
     print_notes(terminal(stderr=True), (f"note: {note}" for note in export.notes))

@@ -11,6 +11,7 @@ from functools import cache, partial
 
 from webhook.admission import PolicySet, SnapshotWorld, Surroundings, in_namespace, wrong_types
 from webhook.errors import InputError
+from webhook.model.access import Authorizer
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object, metadata_of
 from webhook.model.requests import AdmissionRequest
@@ -35,6 +36,8 @@ class Offline:
     default_namespace: str = "default"
     now: datetime = field(default_factory=partial(datetime.now, UTC))
     """The moment at which exceptions are valid or expired."""
+    authorizer: Authorizer | None = None
+    """Who may do what; None: nobody can tell, and rules that ask are skipped."""
     room: NodeRoomView = field(init=False)
     """Counted when the first policy asks."""
 
@@ -51,6 +54,7 @@ class Offline:
             limits=self.limits,
             expired=deadline(self.limits.deadline_seconds),
             now=self.now,
+            authorizer=self.authorizer,
             skip_undecided=True,
         )
 

@@ -11,13 +11,14 @@ import orjson
 
 from webhook.admission import PolicySet, Round, SnapshotWorld, Surroundings, decide, decode_review, encode_review
 from webhook.cli.offline import fresh_token
+from webhook.model.access import Answers
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.snapshot import Snapshot
-from webhook.model.verdicts import Reviewed
-from webhook.rules import ClusterView, Situation
+from webhook.model.verdicts import Reviewed, Unanswered
+from webhook.rules import ClusterView, Inquiry, Situation
 from webhook.settings import EvaluationSettings
 
 _UTC_NOW = partial(datetime.now, UTC)
@@ -47,18 +48,33 @@ class LiveReviewer:
         self._limits, self._invents_namespaces, self._view = limits, invents_namespaces, view
         self._clock = clock
 
-    def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Callable[[], bool]) -> Reviewed:
-        """Decide one decoded body by one policy set and one snapshot; ReviewError if it is no review."""
+    def review(
+        self,
+        body: Object,
+        *,
+        phase: Phase,
+        failure_policy: FailurePolicy,
+        expired: Callable[[], bool],
+        answers: Answers | None = None,
+    ) -> Reviewed | Unanswered:
+        """Decide one decoded body by one policy set and one snapshot; ReviewError if it is no review.
+
+        Policies may change between two calls for one review; then the answers known by then may not be enough.
+        """
         request = decode_review(body)
+        inquiry = Inquiry(answers) if answers else None
         policies, snapshot = self._policies.current, self._snapshot()
         situation = Situation(
             request=request,
             world=SnapshotWorld(snapshot=snapshot, files=policies.params, invents_namespaces=self._invents_namespaces),
             cluster=self._view(snapshot, request.namespace),
+            authorizer=inquiry,
             limits=self._limits,
             expired=expired,
             now=self._clock(),
         )
         surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
         answer = decide(Round(phase=phase, failure_policy=failure_policy), policies, situation, surroundings)
+        if inquiry and inquiry.open:
+            return Unanswered(questions=tuple(inquiry.open))
         return Reviewed(document=encode_review(request.uid, answer, dump=orjson.dumps), answer=answer)

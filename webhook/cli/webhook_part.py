@@ -14,7 +14,7 @@ import structlog
 from webhook.admission import CONFIGURATION_NAME, Endpoint, webhook_needs
 from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls, why_untrusted
 from webhook.cli.registration import register
-from webhook.cluster import Api, SecretStore, WebhookConfigurations
+from webhook.cluster import AccessReviews, Api, SecretStore, WebhookConfigurations
 from webhook.errors import GangwardenError, UsageError
 from webhook.policies import PolicyStore
 from webhook.server import Metrics, Reviewer, build_app, serve
@@ -63,6 +63,7 @@ class WebhookPart:
             serving=self._settings.serving,
             evaluation=self._settings.evaluation,
             stop=stop,
+            access=AccessReviews(self._api, self._settings.cluster),
         )
 
         def started(port: int) -> None:

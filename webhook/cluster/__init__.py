@@ -5,6 +5,7 @@ Knows credentials, REST, versions, retries and how objects are kept in memory; t
 objects to write, and answers with objects, outcomes and ClusterErrors.
 """
 
+from webhook.cluster.access import AccessReviews
 from webhook.cluster.api import Api
 from webhook.cluster.configurations import WebhookConfigurations
 from webhook.cluster.connection import Connection, connect
@@ -19,6 +20,7 @@ from webhook.cluster.secret import SecretStore
 from webhook.cluster.trim import Trimmer
 
 __all__ = [
+    "AccessReviews",
     "Api",
     "Change",
     "Connection",

@@ -56,6 +56,7 @@ apps/v1                         ReplicaSet                       replicasets
 apps/v1                         StatefulSet                      statefulsets
 apiextensions.k8s.io/v1         CustomResourceDefinition         customresourcedefinitions          cluster
 authentication.k8s.io/v1        TokenReview                      tokenreviews                       cluster
+authorization.k8s.io/v1         SubjectAccessReview              subjectaccessreviews               cluster
 admissionregistration.k8s.io/v1 MutatingWebhookConfiguration     mutatingwebhookconfigurations      cluster
 admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration   validatingwebhookconfigurations    cluster
 admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy        validatingadmissionpolicies        cluster

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
 
 from webhook.errors import InputError
 from webhook.model.requests import UserInfo
@@ -56,6 +56,19 @@ class AccessAnswer:
     error: str = ""
 
 
+Told: TypeAlias = AccessAnswer | str
+"""What came of a question: the answer, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What is known of who may do what while a request is judged."""
+
+    known: Mapping[AccessQuestion, Told] = field(default_factory=dict)
+    closed: str = ""
+    """Why nothing more can be asked; empty: it can."""
+
+
 class Authorizer(Protocol):
     """Answers questions of access at once, without waiting for anybody."""
 
@@ -68,6 +81,8 @@ class AccessRule:
     """One line of an access list. None fits anything; a rule with a path speaks of paths only, any other of resources only."""
 
     user: str | None = None
+    user_group: str | None = None
+    """A group that the user is in; ``group`` is the API group."""
     verb: str | None = None
     group: str | None = None
     resource: str | None = None
@@ -91,6 +106,8 @@ class AccessRule:
             (self.name, question.name),
             (self.path, question.path),
         )
+        if self.user_group not in (None, "*", *question.user.groups):
+            return False
         return all(wanted is None or wanted in ("*", given) for wanted, given in pairs)
 
 
@@ -105,12 +122,15 @@ class AccessList:
         return next((rule.answer for rule in self._rules if rule.fits(question)), AccessAnswer(allowed=False))
 
 
-_TEXTS = ("user", "verb", "group", "resource", "subresource", "namespace", "name", "path")
+_TEXTS = ("user", "userGroup", "verb", "group", "resource", "subresource", "namespace", "name", "path")
 _ANSWER = {"allowed": bool, "reason": str, "error": str}
 
 
 def access_list(data: Any, *, source: str) -> AccessList:
-    """Read an access list from JSON: ``[{user, verb, group, …, allowed, reason, error}]``; InputError for anything else."""
+    """Read an access list from JSON: ``[{user, userGroup, verb, group, …, allowed, reason, error}]``.
+
+    Raises InputError for anything else.
+    """
     if not isinstance(data, list):
         raise InputError("must be a list of rules", source=source)
     return AccessList([_rule(item, source, f"[{position}]") for position, item in enumerate(data)])
@@ -128,4 +148,5 @@ def _rule(item: Any, source: str, where: str) -> AccessRule:
             form = "true or false" if key == "allowed" else "a string"
             raise InputError(f"{where}.{key} must be {form}", source=source)
     answer = {"allowed": False, **{key: value for key, value in item.items() if key in _ANSWER}}
-    return AccessRule(answer=AccessAnswer(**answer), **{key: item[key] for key in _TEXTS if key in item})
+    parts = {"user_group" if key == "userGroup" else key: item[key] for key in _TEXTS if key in item}
+    return AccessRule(answer=AccessAnswer(**answer), **parts)

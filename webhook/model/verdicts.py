@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from webhook.model.access import AccessQuestion
 from webhook.model.objects import Object
 
 
@@ -101,3 +102,10 @@ class Reviewed:
     document: Object
     """An ``admission.k8s.io/v1 AdmissionReview`` with its ``response``."""
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """Nothing yet: the rules must first know who may do what."""
+
+    questions: tuple[AccessQuestion, ...]

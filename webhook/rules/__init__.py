@@ -4,6 +4,7 @@ Knows policies, requests and CEL programs; follows the API server's own plugins 
 included. Must not know files, clients, clocks or how a review travels; what it needs of the world it asks ``World``.
 """
 
+from webhook.rules.answers import Inquiry
 from webhook.rules.cluster import NEEDED_KINDS, UNDECIDED, ClusterView
 from webhook.rules.compile import (
     CompiledException,
@@ -47,6 +48,7 @@ __all__ = [
     "CompiledPolicy",
     "CompiledValidation",
     "Complete",
+    "Inquiry",
     "Invocation",
     "Misconfigured",
     "Mutated",

@@ -7,7 +7,7 @@ uvicorn. It must not know a rule, a policy or a cluster: it asks a ``Reviewer``,
 from webhook.server.application import build_app
 from webhook.server.logs import configure_logging
 from webhook.server.metrics import Metrics
-from webhook.server.reviewing import Reviewer
+from webhook.server.reviewing import AccessAsker, Reviewer
 from webhook.server.serving import serve, stop_on_signals
 
-__all__ = ["Metrics", "Reviewer", "build_app", "configure_logging", "serve", "stop_on_signals"]
+__all__ = ["AccessAsker", "Metrics", "Reviewer", "build_app", "configure_logging", "serve", "stop_on_signals"]

@@ -16,7 +16,7 @@ from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.server.limits import InFlight
 from webhook.server.metrics import Metrics
-from webhook.server.reviewing import Endpoint, Reviewer, ReviewHandler
+from webhook.server.reviewing import AccessAsker, Endpoint, Reviewer, ReviewHandler
 from webhook.settings import EvaluationSettings, ServingSettings
 
 
@@ -29,12 +29,14 @@ def build_app(
     evaluation: EvaluationSettings,
     stop: asyncio.Event,
     evictions: Reviewer | None = None,
+    access: AccessAsker | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Starlette:
     """Build the application.
 
     ``readiness`` returns the conditions that are not met, as phrases for a person; ``stop`` is the event that ``serve``
-    is given: once it is set the replica is not ready any more. ``/evictions`` exists only with a reviewer for it.
+    is given: once it is set the replica is not ready any more. ``/evictions`` exists only with a reviewer for it. ``access``
+    answers what rules ask of who may do what; None: nobody does.
     """
     in_flight = InFlight(serving)
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="large-review")
@@ -47,6 +49,7 @@ def build_app(
             serving=serving,
             evaluation=evaluation,
             clock=clock,
+            access=access,
         )
         for endpoint in _endpoints(reviewer, evictions)
     }

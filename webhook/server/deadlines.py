@@ -22,12 +22,28 @@ def parse_duration(text: str) -> float | None:
     return sum(float(amount) * _UNITS[unit] for amount, unit in _PART.findall(text))
 
 
-def deadline_of(clock: Callable[[], float], limit_seconds: float, timeout: str) -> Callable[[], bool]:
-    """Return ``expired()`` for a review that begins now: our own limit or the caller's, whichever ends first.
+class Deadline:
+    """A moment. Called, it tells whether it has passed."""
+
+    __slots__ = ("_clock", "_end")
+
+    def __init__(self, clock: Callable[[], float], end: float) -> None:
+        self._clock, self._end = clock, end
+
+    def __call__(self) -> bool:
+        """Tell whether the moment has passed."""
+        return self._clock() >= self._end
+
+    def left(self) -> float:
+        """Return the seconds until then; none left is 0."""
+        return max(self._end - self._clock(), 0.0)
+
+
+def deadline_of(clock: Callable[[], float], limit_seconds: float, timeout: str) -> Deadline:
+    """Return the end of a review that begins now: our own limit or the caller's, whichever ends first.
 
     ``clock`` must go on while the event loop is busy, for a review may be decided inside of it.
     """
     asked = parse_duration(timeout)
     seconds = min(limit_seconds, asked * SHARE) if asked else limit_seconds
-    end = clock() + seconds
-    return lambda: clock() >= end
+    return Deadline(clock, clock() + seconds)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import orjson
@@ -24,11 +25,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
 from webhook.errors import ReviewError
+from webhook.model.access import AccessQuestion, Answers, Told
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
-from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Reviewed, Verdict
-from webhook.server.deadlines import deadline_of
+from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Reviewed, Unanswered, Verdict
+from webhook.server.deadlines import Deadline, deadline_of
 from webhook.server.limits import InFlight, UnreadError, receive_body
 from webhook.server.metrics import Metrics
 from webhook.settings import EvaluationSettings, ServingSettings
@@ -41,8 +43,26 @@ _LOG = structlog.get_logger(__name__)
 class Reviewer(Protocol):
     """Whoever decides."""
 
-    def review(self, body: Object, *, phase: Phase, failure_policy: FailurePolicy, expired: Callable[[], bool]) -> Reviewed:
-        """Decide one decoded body; ReviewError if it is no review. May be called from a thread of the server."""
+    def review(
+        self,
+        body: Object,
+        *,
+        phase: Phase,
+        failure_policy: FailurePolicy,
+        expired: Callable[[], bool],
+        answers: Answers | None = None,
+    ) -> Reviewed | Unanswered:
+        """Decide one decoded body; ReviewError if it is no review. May be called from a thread of the server.
+
+        With ``answers`` it may say what it must know first, unless they are closed, and is then asked again.
+        """
+
+
+class AccessAsker(Protocol):
+    """Whoever knows, or asks, who may do what."""
+
+    async def answers(self, questions: Iterable[AccessQuestion], *, seconds: float) -> Mapping[AccessQuestion, Told]:
+        """Answer every question, or say why there is no answer, within some seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +96,15 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pending:
+    """A review that cannot be decided yet."""
+
+    document: Any
+    subject: Subject
+    questions: tuple[AccessQuestion, ...]
+
+
 class ReviewHandler:
     """Answers the reviews that arrive at one endpoint."""
 
@@ -89,9 +118,10 @@ class ReviewHandler:
         serving: ServingSettings,
         evaluation: EvaluationSettings,
         clock: Callable[[], float],
+        access: AccessAsker | None = None,
     ) -> None:
         self._endpoint, self._in_flight, self._worker, self._metrics = endpoint, in_flight, worker, metrics
-        self._serving, self._evaluation, self._clock = serving, evaluation, clock
+        self._serving, self._evaluation, self._clock, self._access = serving, evaluation, clock, access
 
     async def handle(self, request: Request) -> Response:
         """Answer one request, whatever was sent and whatever the reviewer does."""
@@ -109,19 +139,41 @@ class ReviewHandler:
         self._record(outcome, self._clock() - started)
         return outcome.response
 
-    async def _decide(self, body: bytes, expired: Callable[[], bool]) -> Outcome:
-        if len(body) <= self._serving.inline_limit_bytes:
-            return self._judge(body, expired)
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._judge, body, expired)
+    async def _decide(self, body: bytes, deadline: Deadline) -> Outcome:
+        """Decide, and ask the API server in between as often as the rules must know who may do what."""
+        answers = None if self._access is None else Answers()
+        step = await self._run(len(body), partial(self._begin, body, deadline, answers))
+        for left in range(self._evaluation.access_rounds - 1, -1, -1):
+            if isinstance(step, Outcome) or self._access is None or answers is None:
+                break
+            told = await self._access.answers(step.questions, seconds=deadline.left())
+            closed = "" if left else "its rules have asked too often"
+            answers = Answers(known={**answers.known, **told}, closed=closed)
+            step = await self._run(len(body), partial(self._judge, step.document, step.subject, deadline, answers))
+        assert isinstance(step, Outcome)  # noqa: S101 - closed answers let nothing be asked
+        return step
 
-    def _judge(self, body: bytes, expired: Callable[[], bool]) -> Outcome:
-        subject, endpoint = Subject(), self._endpoint
+    async def _run(self, size: int, judge: Callable[[], Outcome | _Pending]) -> Outcome | _Pending:
+        if size <= self._serving.inline_limit_bytes:
+            return judge()
+        return await asyncio.get_running_loop().run_in_executor(self._worker, judge)
+
+    def _begin(self, body: bytes, expired: Callable[[], bool], answers: Answers | None) -> Outcome | _Pending:
         try:
             document = _decode(body)
-            subject = _subject_of(document)
+        except ReviewError as error:
+            return _refused(error, Subject())
+        return self._judge(document, _subject_of(document), expired, answers)
+
+    def _judge(self, document: Any, subject: Subject, expired: Callable[[], bool], answers: Answers | None) -> Outcome | _Pending:
+        endpoint = self._endpoint
+        try:
             reviewed = endpoint.reviewer.review(
-                document, phase=endpoint.phase, failure_policy=endpoint.failure_policy, expired=expired
+                document, phase=endpoint.phase, failure_policy=endpoint.failure_policy, expired=expired, answers=answers
             )
+            if isinstance(reviewed, Unanswered):
+                assert answers is not None and not answers.closed  # noqa: S101, PT018 - nothing may be asked then
+                return _Pending(document=document, subject=subject, questions=reviewed.questions)
             response = Response(orjson.dumps(reviewed.document), media_type="application/json")
         except ReviewError as error:
             return _refused(error, subject)
