@@ -7,6 +7,7 @@ value builds a new object.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 Object: TypeAlias = dict[str, Any]
@@ -29,8 +30,8 @@ class Kind:
     @classmethod
     def parse(cls, api_version: str, kind: str) -> Kind:
         """Split ``group/version`` (or ``version`` for the core group)."""
-        group, _, version = api_version.rpartition("/")
-        return cls(group, version, kind)
+        split = _split if len(api_version) + len(kind) <= _USUAL_LENGTH else _split.__wrapped__
+        return split(api_version, kind)
 
     @property
     def api_version(self) -> str:
@@ -40,6 +41,16 @@ class Kind:
     def __str__(self) -> str:
         """Return ``group/version Kind``."""
         return f"{self.api_version} {self.kind}"
+
+
+_USUAL_LENGTH = 200
+"""Of apiVersion and kind together: only such kinds are remembered, because strangers choose what is in objects."""
+
+
+@lru_cache(maxsize=512)
+def _split(api_version: str, kind: str) -> Kind:
+    group, _, version = api_version.rpartition("/")
+    return Kind(group, version, kind)
 
 
 @dataclass(frozen=True, slots=True, order=True)
