@@ -143,6 +143,15 @@ def _lint_rules() -> str:
     return "\n".join(rows) + "\n"
 
 
+def _action_inputs() -> str:
+    action = yaml.safe_load((ROOT / ".github/actions/gangwarden/action.yml").read_text())
+    rows = ["| input | default | meaning |", "| --- | --- | --- |"]
+    for name, spec in action["inputs"].items():
+        default = f"`{spec['default']}`" if spec["default"] else "none"
+        rows.append(f"| `{name}` | {default} | {spec['description']} |")
+    return "\n".join(rows) + "\n"
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "help": _help,
     "commands": _commands,
@@ -151,6 +160,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "cel-functions": _cel_functions,
     "cel-macros": _cel_macros,
     "limits": _limits,
+    "action-inputs": _action_inputs,
     "lint-rules": _lint_rules,
 }
 

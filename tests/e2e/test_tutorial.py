@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,12 @@ import pytest
 from tests.controlplane.client import wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.plan import MANAGED
-from tests.docs.pages import Block, blocks_of
+from tests.docs.pages import Block
+from tests.docs.transcripts import shows, steps
 from tests.e2e.installation import Installation
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs/tutorial.md"
-VARYING = re.compile(r"\d+(s|m\d*s?)\b|-[0-9a-f]{10}\b|(?<=-\d)-[a-z0-9]{5}\b")
-"""Ages, the fresh parts of names."""
 SCENE_SECONDS = 90.0
 
 
@@ -46,14 +44,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[
             installed.close()
 
 
-def steps() -> Iterator[tuple[Block, Block | None]]:
-    """Yield each command block with the block of its output, if it has one."""
-    found = [block for block in blocks_of(TUTORIAL) if block.language in {"sh", "text"}]
-    for block, following in pairwise((*found, None)):
-        if block and block.language == "sh":
-            yield block, following if following and following.language == "text" else None
-
-
 @pytest.mark.timeout(600)
 def test_the_tutorial_shows_what_its_reader_sees(desk: tuple[Path, dict[str, str]]) -> None:
     folder, environment = desk
@@ -64,7 +54,7 @@ def test_the_tutorial_shows_what_its_reader_sees(desk: tuple[Path, dict[str, str
         )
         return done.stdout + done.stderr
 
-    for block, output in steps():
+    for block, output in steps(TUTORIAL):
         if output is None:
             run(block)
         elif is_question(block):
@@ -77,18 +67,3 @@ def test_the_tutorial_shows_what_its_reader_sees(desk: tuple[Path, dict[str, str
 def is_question(block: Block) -> bool:
     """Tell whether a block may be run again until its answer has come."""
     return re.match(r"kubectl (-n \S+ )?(get|describe) |kubectl create --dry-run=server -f", block.text) is not None
-
-
-def shows(said: str, output: Block) -> bool:
-    """Tell whether lines occur in this order; ``…`` stands for anything, and ages and fresh names may differ."""
-    lines = iter([same(line) for line in said.splitlines()])
-    wanted = [same(line) for line in output.text.splitlines() if line.strip() not in {"", "…"}]
-    return all(any(matches(line, pattern) for line in lines) for pattern in wanted)
-
-
-def same(line: str) -> str:
-    return re.sub(r"\s+", " ", VARYING.sub("~", line)).strip()
-
-
-def matches(line: str, pattern: str) -> bool:
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), line) is not None

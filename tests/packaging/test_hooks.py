@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.builders import job
+from tests.docs.pages import blocks_of
 from tests.policies.writing import OURS, binding, validating, yaml_of
 from webhook.model.objects import Object
 
@@ -107,6 +108,19 @@ def test_the_check_hook_judges_the_manifests_that_changed(repository: Path) -> N
 @pytest.mark.parametrize("name", list(HOOKS))
 def test_a_hook_leaves_other_files_alone(name: str, repository: Path) -> None:
     assert run_hook(name, repository, "README.md", ".github/workflows/ci.yaml") is None
+
+
+PAGE = {block.claim: yaml.safe_load(block.text) for block in blocks_of(ROOT / "docs/testing.md") if block.language == "yaml"}
+
+
+def test_the_page_about_testing_names_hooks_and_inputs_that_there_are() -> None:
+    (repo,) = PAGE["pre-commit"]["repos"]
+    assert {hook["id"] for hook in repo["hooks"]} == set(HOOKS)
+    steps = [step for step in PAGE["workflow"]["jobs"]["policies"]["steps"] if "gangwarden" in step["uses"]]
+    assert {step["uses"].partition("@")[0].partition("/gangwarden/")[2] for step in steps} == {str(FOLDER.relative_to(ROOT))}
+    assert set().union(*(step["with"] for step in steps)) <= set(ACTION["inputs"])
+    given = [step["with"].get("command", ACTION["inputs"]["command"]["default"]) for step in steps]
+    assert given == ["lint", "test", "check"]
 
 
 class Runner:
