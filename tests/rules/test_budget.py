@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.rules.building import ask, ignoring, named, policy, text
-from webhook.model.policies import Validation
+from tests.rules.building import ask, ignoring, named, policy, situation, text
+from tests.rules.mutating import label
+from tests.rules.mutating import policy as mutating
+from webhook.model.objects import labels_of
+from webhook.model.policies import FailurePolicy, Validation
 from webhook.model.verdicts import Admitted, Denied
+from webhook.rules import Mutated, mutate
 from webhook.settings import EvaluationSettings
 
 LIMITS = EvaluationSettings(cost_per_expression=1_000, cost_per_policy=10_000, cost_per_conditions=2_500)
@@ -111,3 +115,19 @@ def test_a_message_that_is_stopped_leaves_the_denial() -> None:
 
 def test_audit_annotations_have_a_budget_of_their_own() -> None:
     assert findings(policy, *(DEAR,) * 10, audit_annotations=named(k="'a'")) == []
+
+
+@pytest.mark.parametrize("failure", list(FailurePolicy))
+def test_each_mutation_has_a_budget_of_its_own(failure: FailurePolicy) -> None:
+    def mutated(*conditions: str, **parts: Any) -> Mutated:
+        expressions = [f"({condition}) ? {label(key)} : Object{{}}" for key, condition in zip("ab", conditions, strict=False)]
+        return mutate([mutating("m", *expressions, failure_policy=failure, **parts)], situation(limits=LIMITS))
+
+    half = " && ".join(f"variables.v{index}" for index in range(8))
+    assert labels_of(mutated(half, half, variables=VARIABLES).object) == {"a": "yes", "b": "yes"}
+    spent = mutated(ALL_VARIABLES, "true", variables=VARIABLES)
+    assert (spent.denial is not None) == (failure is FailurePolicy.FAIL)
+    assert "running out of cost budget" in spent.trail.findings[0].message
+    hidden = mutated("true", match_conditions=named(a="false", b=DEAR, c=DEAR, d=DEAR))
+    assert (hidden.denial is not None) == (failure is FailurePolicy.FAIL)
+    assert labels_of(hidden.object) == {}
