@@ -122,11 +122,13 @@ class Installation:
         return wait_for(leading, seconds=START_SECONDS, what="a controller leads")
 
     def is_called(self) -> bool:
-        """Tell whether a labelled Job gets its stamp, without storing one."""
+        """Tell whether all configurations are there and a labelled Job gets its stamp, without storing one."""
         probe = labelled_job("probe", "default")
         with suppress(ApiError):
+            for resource in CONFIGURATIONS:
+                self.client.get(f"admissionregistration.k8s.io/v1/{resource}", "", "gangwarden")
             seen = self.client.create(probe, dry_run=True)
-            return "schedulingGroup" in seen["spec"]["template"]["spec"]
+            return "schedulingGroup" in seen["spec"]["template"]["spec"] or "scheduling" in seen["spec"]
         return False
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ import yaml
 from tests.controlplane.client import POD_GROUPS, Client, Object, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.plan import NATIVE
+from tests.e2e.custom import serve_custom_kinds
 from webhook.model.cases import Case
 from webhook.model.requests import Operation
 from webhook.model.verdicts import Verdict
@@ -33,12 +34,6 @@ FOLDERS = sorted(
     if path.parent.relative_to(ROOT / "policies").as_posix() not in NOT_NATIVE | MUTATING
 )
 SUBJECT_TO_UPDATES = {"gang/guarded-quorum"}
-CUSTOM = {
-    "jobset.x-k8s.io/v1alpha2": "JobSet",
-    "leaderworkerset.x-k8s.io/v1": "LeaderWorkerSet",
-    "kubeflow.org/v2beta1": "MPIJob",
-}
-"""Kinds of other projects that policies speak of; here they are stand-ins that take any field."""
 
 
 @pytest.fixture(scope="module")
@@ -47,29 +42,8 @@ def native_plane() -> Iterator[ControlPlane]:
     with ControlPlane(gates=NATIVE) as cluster:
         for name in ("gangwarden-system", UNBOUND, *TEAMS):
             cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        for version, kind in CUSTOM.items():
-            serve_custom_kind(cluster, version, kind)
+        serve_custom_kinds(cluster)
         yield cluster
-
-
-def serve_custom_kind(cluster: ControlPlane, api_version: str, kind: str) -> None:
-    group, _, version = api_version.partition("/")
-    names = {"kind": kind, "singular": kind.lower(), "plural": f"{kind.lower()}s"}
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}}
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{names['plural']}.{group}"},
-        "spec": {
-            "group": group,
-            "names": names,
-            "scope": "Namespaced",
-            "versions": [{"name": version, "served": True, "storage": True, "schema": schema}],
-        },
-    }
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps(crd))
-    cluster.kubectl("wait", "--for=condition=Established", f"crd/{crd['metadata']['name']}")
 
 
 @pytest.fixture
