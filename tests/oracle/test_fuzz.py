@@ -11,8 +11,6 @@ from tests.controlplane import build
 from tests.oracle.asking import ask_theirs, compare, questions
 
 pytestmark = pytest.mark.timeout(900)
-REMAINING: frozenset[str] = frozenset()
-"""Differences that docs/cel.md lists."""
 
 
 @pytest.fixture(scope="module")
