@@ -50,6 +50,22 @@ def test_the_json_says_it_in_fields(gangwarden: Gangwarden, write: Write, polici
     }
 
 
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("sarif", '"level": "note"'),
+        ("github", "::notice file=job.yaml"),
+        ("junit", "<skipped message=\"excepted by PolicyException 'import' until"),
+    ],
+)
+def test_a_ci_system_is_told_without_a_failure(
+    gangwarden: Gangwarden, write: Write, policies: str, output: str, told: str
+) -> None:
+    done = gangwarden("check", "-o", output, "--now", VALID, "-p", policies, write("job.yaml", job().build()))
+    assert done.exit_code == 0
+    assert told in done.stdout.replace("&apos;", "'")
+
+
 def test_what_is_not_excepted_has_none(gangwarden: Gangwarden, write: Write, policies: str) -> None:
     manifest = write("job.yaml", job().parallelism(1).build())
     (row,) = json.loads(gangwarden("check", "-o", "json", "-p", policies, manifest).stdout)["results"]

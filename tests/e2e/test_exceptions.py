@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
+import ssl
+import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +17,7 @@ from tests.controlplane.client import ApiError, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import job
 from tests.e2e.installation import Installation
+from tests.e2e.outside import bundles
 from tests.policies.writing import RULES, binding, exception, validating, yaml_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,6 +101,17 @@ def on_record(installed: Installation, namespace: str) -> None:
     assert (entry["exception"], entry["policy"], entry["rule"]) == ("import", "sizes", "validations[0]")
     assert (entry["instead"], entry["owner"], entry["reason"]) == ("deny", "batch@example.com", "being split")
     assert '"exceptions":["import:sizes:validations[0]"]' in installed.webhook.text()
+    page = metrics(installed)
+    assert 'gangwarden_policy_exceptions_total{exception="import",policy="sizes"}' in page
+    assert 'gangwarden_policy_exception_expiry_timestamp_seconds{exception="import",policy="sizes"}' in page
+
+
+def metrics(installed: Installation) -> str:
+    """Return the page that Prometheus reads."""
+    (bundle,) = bundles(installed.client)
+    context = ssl.create_default_context(cadata=base64.b64decode(bundle).decode())
+    with urllib.request.urlopen(f"{installed.url}/metrics", context=context, timeout=10) as answer:
+        return answer.read().decode()
 
 
 def test_a_broken_exception_changes_nothing(installed: Installation, namespace: str) -> None:

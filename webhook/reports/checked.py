@@ -22,13 +22,14 @@ _LEVELS = {
 
 
 def result_diagnostics(results: Iterable[Result], find_place: FindPlace) -> Iterator[Diagnostic]:
-    """Yield what policies had to say against manifests, each at the field that it is about."""
+    """Yield what policies had to say against manifests, each at the field that it is about; what is excepted as a note."""
     for result in results:
         finding = result.finding
-        if finding.verdict in _LEVELS:
+        level = Level.NOTE if finding.exception else _LEVELS.get(finding.verdict)
+        if level is not None:
             file, line, column = find_place(result.source, finding.field)
             yield Diagnostic(
-                level=_LEVELS[finding.verdict],
+                level=level,
                 rule=_rule(result),
                 message=finding.message,
                 file=file,
@@ -39,7 +40,10 @@ def result_diagnostics(results: Iterable[Result], find_place: FindPlace) -> Iter
 
 
 def result_suites(results: Iterable[Result], find_place: FindPlace, failing: Container[Verdict]) -> Iterator[JUnitSuite]:
-    """Yield a suite per manifest with a case per finding; a rule that could not be evaluated fails whatever ``failing`` says."""
+    """Yield a suite per manifest with a case per finding; a rule that could not be evaluated fails whatever ``failing`` says.
+
+    A rule that an exception keeps from being applied is skipped.
+    """
     for source, found in groupby(results, key=lambda result: result.source):
         group = tuple(found)
         cases = tuple(_case(result, find_place, failing) for result in group)
@@ -55,7 +59,7 @@ def _case(result: Result, find_place: FindPlace, failing: Container[Verdict]) ->
         file=file,
         line=line,
         failure=f"{finding.verdict}: {finding.message}" if failed else "",
-        skipped=finding.message if finding.verdict is Verdict.SKIP else "",
+        skipped=finding.message if finding.verdict is Verdict.SKIP or finding.exception else "",
     )
 
 
