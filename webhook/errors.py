@@ -53,6 +53,10 @@ class PolicyError(GangwardenError):
         """Name the file to edit."""
         return f"Edit {self.path}" + (f" at line {self.line}." if self.line else ".")
 
+    def each(self) -> tuple[PolicyError, ...]:
+        """Return the single errors that this one is made of."""
+        return (self,)
+
 
 class PolicySetError(PolicyError):
     """Everything that is wrong with a set of policy files, so that an author sees all of it at once."""
@@ -60,7 +64,11 @@ class PolicySetError(PolicyError):
     def __init__(self, errors: Sequence[PolicyError]) -> None:
         first = errors[0]
         super().__init__(first.args[0], path=first.path, line=first.line, column=first.column, field=first.field)
-        self.errors = tuple(errors)
+        self.errors = tuple(one for error in errors for one in error.each())
+
+    def each(self) -> tuple[PolicyError, ...]:
+        """Return the single errors."""
+        return self.errors
 
     def __str__(self) -> str:
         """Return one line per error."""

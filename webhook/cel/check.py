@@ -32,9 +32,6 @@ from webhook.cel.syntax import (
 from webhook.cel.types import Kind, Type
 from webhook.cel.unify import Bindings, assign, more_general, resolve
 
-_WITHOUT_FIELDS = "kubernetes.authorization."
-"""Types of which cel-go knows the name only: to look for a field in one of them is a failure of another kind."""
-
 
 class Checker:
     """Checks one expression and keeps what it found for the planner."""
@@ -70,10 +67,12 @@ class Checker:
         return tuple(sorted(self._errors, key=lambda error: (error.line, error.column)))
 
     def check_all(self, node: Node) -> None:
-        """Check an expression; raises the CompileError of the mistake that stands first in its text."""
+        """Check an expression; raises the CompileError of the mistake that stands first in its text, which has the others."""
         self.check(node)
         if self._errors:
-            raise self.errors[0]
+            first, *others = self.errors
+            first.others = tuple(others)
+            raise first
 
     def check(self, node: Node) -> Type:
         """Check a node and everything below. A mistake is kept, and its node fits everywhere, so that others are found too."""
@@ -173,8 +172,6 @@ class Checker:
         if operand.kind is Kind.STRUCT:
             if operand.fields is None:
                 return types.DYN
-            if node.field not in operand.fields and operand.name.startswith(_WITHOUT_FIELDS):
-                raise CompileError(f"unexpected failed resolution of '{operand.name}'", *node.place)
             if node.field not in operand.fields:
                 raise CompileError(f"undefined field '{node.field}'{_hint(node.field, operand.fields)}", *node.place)
             return operand.fields[node.field]

@@ -19,6 +19,8 @@ class CompileError(CELParseError):
         """Line within the expression, from 1."""
         self.column: int = column
         """Column within that line in characters, from 1."""
+        self.others: tuple[CompileError, ...] = ()
+        """Further mistakes in the same expression, in the order of their places."""
 
     def __str__(self) -> str:
         """Return ``line:column: message``."""

@@ -129,13 +129,17 @@ def compile_head(head: Head, *, roots: frozenset[str] = ADMISSION_ROOTS) -> Comp
 def compile_one(expression: Expression, declarations: Declarations, wanted: tuple[Type, ...] = ()) -> Program:
     """Compile an expression whose result is one of the wanted types; raises PolicyError with its place in the file.
 
-    As in the API server, a type that is only known at run time (``dyn``) is not one of them.
+    It is a PolicySetError where there are several mistakes. As in the API server, a type that is only known at run time
+    (``dyn``) is not one of those wanted.
     """
     try:
         program = compile_expression(expression.text, declarations)
     except CompileError as error:
-        message = _explain(error.message, expression.text, declarations)
-        raise _error(expression, message, error.line, error.column) from error
+        found = [
+            _error(expression, _explain(one.message, expression.text, declarations), one.line, one.column)
+            for one in (error, *error.others)
+        ]
+        raise (PolicySetError(found) if error.others else found[0]) from error
     if wanted and program.type not in wanted:
         one_of = str(wanted[0]) if len(wanted) == 1 else f"one of {' and '.join(map(str, wanted))}"
         raise _error(expression, f"must evaluate to {one_of}, not to {program.type}", 1, 1)

@@ -67,14 +67,14 @@ def test_errors_and_advice_of_several_policies_come_together(tmp_path: Path) -> 
         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: broken}\n"
         "spec:\n"
         f"  matchConstraints: {JOBS}\n"
-        "  validations:\n  - expression: object.spec.parallelism >\n  - expression: objekt.spec\n    reason: Because\n"
+        "  validations:\n  - expression: object.spec.parallelism >\n  - expression: objekt.spec == a\n    reason: Because\n"
     )
     (tmp_path / "good.yaml").write_text(
         "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\n"
         "spec: {policyName: broken, validationActions: [Deny]}\n"
     )
     found = lint([str(tmp_path)]).diagnostics
-    assert [(one.rule, one.line, one.column) for one in found] == [("refused", 7, 42), ("refused", 8, 17), ("refused", 9, 5)]
+    assert [(one.rule, one.line, one.column) for one in found] == [("refused", 7, 42), ("refused", 8, 17), ("refused", 8, 32), ("refused", 9, 5)]
 
 
 WIDE = " && ".join(f"has(object.spec.completions) && object.spec.completions > {number}" for number in range(300))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from webhook.admission.advice.subject import Part, Role, Subject, kinds_of
 from webhook.admission.advice.telling import at_place
 from webhook.cel import CompileError, Declarations, Inspection, inspect_expression
-from webhook.cel.types import Type
+from webhook.cel.types import AUTHORIZER, Type
 from webhook.model.diagnostics import Diagnostic
 from webhook.model.objects import Kind
 from webhook.rules.declare import ADMISSION_ROOTS, declare, with_variables
@@ -119,4 +119,6 @@ def _printed(error: CompileError, line: str) -> str:
     caret = "^" if error.column > len(line) or line[error.column - 1].isascii() else "\uff3e"
     snippet = line.replace("\t", " ")
     message = _HINT.sub("", error.message)
+    if line[: error.column - 1].endswith("authorizer"):  # cel-go knows that type by its name only, and fails in another way
+        message = f"unexpected failed resolution of '{AUTHORIZER.name}'"
     return f"ERROR: <input>:{error.line}:{error.column}: {message}\n | {snippet}\n | {dots}{caret}"
