@@ -121,6 +121,8 @@ class ControllerSettings:
     is looked at at once: its pods wait for their group."""
     orphan_grace_seconds: float = 30.0
     """How long a PodGroup of ours may stand without owner and without pods before it is deleted."""
+    native_seconds: float = 20.0
+    """How long the Job controller has for making the group of a new Job on the native route before the Job gets an event."""
     silent_wait_seconds: float = 5.0
     """How long a group may wait for its quorum before the Job gets an event that says why."""
 

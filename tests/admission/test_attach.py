@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.admission.attaching import admitted, answer, around, bound, denied, group_of, grouped, only, said, watching
+from tests.admission.attaching import EVERYTHING, admitted, answer, around, bound, denied, group_of, grouped, only, said, watching
 from tests.builders import Built, job
 from tests.groups.building import JOB_RULE, compiled, group
 from tests.rules.building import (
@@ -28,6 +28,7 @@ from webhook.model.groups import (
     GROUPED_AS_ANNOTATION,
     MIN_COUNT_ANNOTATION,
     POD_GROUP_ANNOTATION,
+    Capabilities,
 )
 from webhook.model.policies import Action, FailurePolicy, MatchResources, ParamRef
 from webhook.model.requests import Operation
@@ -263,3 +264,26 @@ def test_what_asks_for_a_snapshot_is_skipped_offline_and_refused_in_a_cluster(po
     assert only(found).verdict is Verdict.SKIP
     assert "was skipped" in found.trail.warnings[0]
     assert denied(job(), bound(policy)).code == 403
+
+
+NATIVE = Capabilities(group_objects=True, native_jobs=True, native_groups=True)
+
+
+def test_on_the_native_route_the_job_controller_makes_the_group() -> None:
+    found = grouped(job().parallelism(4), surroundings=around(capabilities=NATIVE))
+    assert found.object["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {}}
+    assert "schedulingGroup" not in found.object["spec"]["template"]["spec"]
+    assert only(found).message == "4 pods in one PodGroup, made by the Job controller, 4 at once or none"
+
+
+def test_a_second_look_at_a_native_job_changes_nothing() -> None:
+    once = grouped(job().parallelism(4), surroundings=around(capabilities=NATIVE)).object
+    assert (
+        only(admitted(once, surroundings=around(capabilities=NATIVE))).message == "left as it is: it has spec.scheduling already"
+    )
+
+
+def test_a_policy_that_insists_on_the_native_route_refuses_where_it_is_not_there() -> None:
+    insisting = bound(compiled(attach="Native"))
+    assert "feature gate WorkloadWithJob is off there" in denied(job(), insisting).message
+    assert grouped(job().parallelism(4), insisting, surroundings=around(capabilities=EVERYTHING)).object["spec"]["scheduling"]

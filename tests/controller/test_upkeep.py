@@ -14,9 +14,9 @@ from tests.groups.building import compiled, group
 from tests.rules.building import FakeWorld
 from webhook.admission import PolicySet
 from webhook.controller.upkeep import Upkeep
-from webhook.groups import members_of
+from webhook.groups import members_of, schedule
 from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
-from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities
+from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, GroupPlan, PlannedGroup, Route
 from webhook.model.objects import Object
 from webhook.model.snapshot import snapshot_of
 from webhook.rules import NEEDED_KINDS
@@ -58,6 +58,7 @@ def upkeep(*objects: Object, policies: PolicySet = POLICIES, **parts: Any) -> Up
         capabilities=Capabilities(group_objects=True),
         now=NOW,
         silent_wait_seconds=5,
+        native_seconds=20,
         expired=lambda: False,
         members=lambda namespace, name, seen: members_of(name, namespace, seen),
     )
@@ -228,3 +229,40 @@ def test_a_job_whose_pods_have_all_ended_waits_for_none() -> None:
 
 def test_pods_of_a_group_that_is_missing_are_told_of_while_it_is_made() -> None:
     assert kinds(plan(JOB, *pods(4))) == ["PodGroup", "Workload", "PodGroupMissing"]
+
+
+NATIVE_JOB = schedule(
+    job().parallelism(4).stored().build(),
+    GroupPlan(
+        policy="gangs",
+        binding="all",
+        route=Route.NATIVE,
+        groups=(PlannedGroup(template="workers", pod_group="", count=4, min_count=4),),
+    ),
+)
+
+
+def native_pod_group() -> Object:
+    made = pod_group("by-kubernetes", 4, owner=NATIVE_JOB).build()
+    made["metadata"]["ownerReferences"][0]["controller"] = True
+    return made
+
+
+def test_a_native_group_is_left_to_the_job_controller() -> None:
+    members = pods(4)
+    for member in members:
+        member["spec"] |= {"schedulingGroup": {"podGroupName": "by-kubernetes"}, "nodeName": "n0"}
+    assert kinds(plan(NATIVE_JOB, native_pod_group(), *members)) == []
+
+
+def test_a_native_group_that_nobody_makes_is_told() -> None:
+    assert kinds(plan(NATIVE_JOB)) == ["NativeGroupMissing"]
+    assert waits(plan(NATIVE_JOB, native_seconds=10**9)) != []
+    assert kinds(plan({**NATIVE_JOB, "spec": {**NATIVE_JOB["spec"], "suspend": True}})) == []
+
+
+def test_what_a_native_group_waits_for_is_told() -> None:
+    members = pods(3)
+    for member in members:
+        member["spec"]["schedulingGroup"] = {"podGroupName": "by-kubernetes"}
+    assert kinds(plan(NATIVE_JOB, native_pod_group(), *members)) == kinds(plan(JOB, *BOTH, *pods(3)))

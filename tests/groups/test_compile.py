@@ -27,9 +27,6 @@ def errors(policy: WorkloadPolicy) -> list[tuple[str, str]]:
     ("policy", "field", "words"),
     [
         pytest.param(
-            {"attach": "Native"}, "spec.attach", "attach: Native is not supported by this version", id="the native route"
-        ),
-        pytest.param(
             {"match_constraints": constraints(DEPLOYMENTS)},
             "spec.matchConstraints.resourceRules[0]",
             "groups Jobs only",
@@ -114,8 +111,13 @@ def test_a_pod_cannot_be_in_two_groups() -> None:
     )
 
 
+def test_a_native_group_is_of_the_jobs_own_pods() -> None:
+    ((field, message),) = errors(workload_policy(group(path="spec.other"), attach="Native"))
+    assert (field, message[:60]) == ("spec.attach", "attach: Native makes one group, of the pods at spec.template")
+
+
 def test_everything_wrong_is_said_at_once() -> None:
-    found = errors(workload_policy(group(count="object.", min_count="'a'", stamp="Pod"), attach="Native"))
+    found = errors(workload_policy(group(count="object.", min_count="'a'", stamp="Pod", path="spec.x"), attach="Native"))
     assert [field.removeprefix(f"{GROUP}.") for field, _ in found] == [
         "spec.attach", "stamp", "members.countExpression", "schedulingPolicy.gang.minCountExpression",
     ]  # fmt: skip

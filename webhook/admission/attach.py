@@ -15,6 +15,8 @@ from webhook.groups import (
     GroupFailure,
     GroupProblem,
     check_capabilities,
+    check_native,
+    choose_route,
     foreign_system,
     group_name,
     has_native_scheduling,
@@ -24,6 +26,7 @@ from webhook.groups import (
     reason_to_leave_alone,
     recorded_names,
     resolve_groups,
+    schedule,
     stamp,
 )
 from webhook.model.exceptions import WHOLE_WORKLOAD
@@ -185,7 +188,7 @@ def _decide(claim: _Claim, situation: Situation, surroundings: Surroundings, rec
     if isinstance(outcome, Finding):
         return record.admitted(outcome), None
     before = situation.request.object or {}
-    after = stamp(before, outcome)
+    after = schedule(before, outcome) if outcome.route is Route.NATIVE else stamp(before, outcome)
     record.findings.append(claim.finding(Verdict.ALLOW, _told(outcome)))
     return Patched(object=after, patch=diff(before, after), trail=record.trail()), outcome
 
@@ -198,10 +201,13 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
     aside = _reason_aside(claim, workload, paths, surroundings)
     if aside is not None:
         return aside
+    route = choose_route(claim.policy.source, workload, surroundings.capabilities)
     names = {spec.name: group_name(workload, spec.name, surroundings.token(), alone=len(specs) == 1) for spec in specs}
     groups = resolve_groups(claim.policy, Run(claim.policy.head, situation, claim.params), names)
     check_capabilities(groups, surroundings.capabilities)
-    return GroupPlan(policy=claim.policy.name, binding=claim.binding.name, route=Route.MANAGED, groups=groups)
+    if route is Route.NATIVE:
+        check_native(workload, groups)
+    return GroupPlan(policy=claim.policy.name, binding=claim.binding.name, route=route, groups=groups)
 
 
 def _reason_aside(claim: _Claim, workload: Object, paths: tuple[str, ...], surroundings: Surroundings) -> Finding | None:
@@ -273,8 +279,9 @@ def _rehearse(claim: _Claim, situation: Situation, surroundings: Surroundings) -
 
 
 def _told(plan: GroupPlan) -> str:
+    maker = ", made by the Job controller" if plan.route is Route.NATIVE else ""
     return "; ".join(
-        f"{group.count} pods in one PodGroup" + (f", {group.min_count} at once or none" if group.min_count else "")
+        f"{group.count} pods in one PodGroup{maker}" + (f", {group.min_count} at once or none" if group.min_count else "")
         for group in plan.groups
     )
 

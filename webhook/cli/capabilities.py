@@ -1,12 +1,13 @@
-"""What the API server was last seen to do with group fields; looked at again and again, for gates change with upgrades."""
+"""What the cluster was last seen to do with group fields; looked at again and again, for gates change with upgrades."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 
-from webhook.cluster import Api, probe_capabilities
+from webhook.cluster import Api, job_controller_makes_groups, probe_capabilities
 from webhook.errors import ClusterError
 from webhook.model.groups import Capabilities
 
@@ -14,13 +15,21 @@ _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 60.0
 """Two dry-run requests a minute; a control plane upgrade takes longer than that."""
 _FIRST_LOOK_SECONDS = 1.0
+_CANARY_LOOKS = 5
+"""A canary is written and deleted, so it flies at every fifth look only."""
+_CANARY_SECONDS = 20.0
+"""How long the Job controller has for one; it takes less than a second where it is not drowned in work."""
 
 
 class CapabilityWatch:
-    """Holds ``current``. Of use after the first look only: a webhook that took unknown for no would ungroup gangs."""
+    """Holds ``current``. Of use after the first look only: a webhook that took unknown for no would ungroup gangs.
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    With a ``canary_namespace`` it also finds out what the Job controller does; without, that stays unknown.
+    """
+
+    def __init__(self, api: Api, *, canary_namespace: str = "") -> None:
+        self._api, self._canary_namespace = api, canary_namespace
+        self._looks = 0
         self.current = Capabilities()
 
     async def look_first(self, timeout_seconds: float) -> None:
@@ -47,6 +56,21 @@ class CapabilityWatch:
 
     async def _look(self) -> None:
         found = await probe_capabilities(self._api, known=self.current)
-        if found != self.current:
-            _LOG.info("capabilities changed", before=str(self.current), now=str(found))
+        native_groups = self.current.native_groups and found.native_jobs
+        if self._canary_namespace and found.native_jobs and self._looks % _CANARY_LOOKS == 0:
+            native_groups = await self._fly()
+        self._looks += 1
+        self._become(replace(found, native_groups=native_groups))
+
+    async def _fly(self) -> bool:
+        """Ask the Job controller; whatever goes wrong, it is not relied on until it has answered."""
+        try:
+            return await job_controller_makes_groups(self._api, self._canary_namespace, patience_seconds=_CANARY_SECONDS)
+        except ClusterError as error:
+            _LOG.warning("the canary for the Job controller failed", error=str(error))
+            return False
+
+    def _become(self, found: Capabilities) -> None:
+        if self._looks > 1 and found != self.current:
+            _LOG.warning("the cluster's capabilities changed", before=str(self.current), now=str(found))
         self.current = found

@@ -56,6 +56,8 @@ class Plan:
     """Where the API server reaches us; None: somebody else keeps the webhook configurations."""
     excluded_namespaces: tuple[str, ...] = ()
     namespace: str = "gangwarden-system"
+    canary_namespace: str = ""
+    """Where a suspended Job may be made to see what the Job controller does; empty: nowhere."""
 
 
 class ClusterProcess:
@@ -82,7 +84,7 @@ class ClusterProcess:
         stop_on_signals(stop)
         async with await connect(self._plan.kubeconfig, self._plan.context) as connection:
             api = Api.over(connection)
-            capabilities = CapabilityWatch(api)
+            capabilities = CapabilityWatch(api, canary_namespace=self._plan.canary_namespace)
             try:
                 await self._run_parts(api, capabilities, stop)
             except* GangwardenError as failures:

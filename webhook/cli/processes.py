@@ -36,6 +36,17 @@ def controller_options(command: Any) -> Any:
     )(command)
 
 
+def canary_option(command: Any) -> Any:
+    """Add where the Job controller is tried out."""
+    return click.option(
+        "--canary-namespace",
+        default="",
+        metavar="NS",
+        help="Make a suspended Job there now and then, to see whether the Job controller makes groups (WorkloadWithJob): only "
+        "then do policies with attach: Auto leave groups to it.",
+    )(command)
+
+
 def log_option(command: Any) -> Any:
     """Add the form of the log."""
     return click.option("--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True)(command)
@@ -46,6 +57,7 @@ def log_option(command: Any) -> Any:
 @policy_option
 @serving_options
 @endpoint_options
+@canary_option
 @log_option
 def serve_command(**options: Any) -> None:
     """Run a webhook replica in a cluster. With --url or --service it keeps the webhook configurations itself."""
@@ -56,6 +68,7 @@ def serve_command(**options: Any) -> None:
 @cluster_options
 @policy_option
 @controller_options
+@canary_option
 @log_option
 def controller_command(**options: Any) -> None:
     """Run the controller in a cluster; of several replicas one works, by a Lease."""
@@ -68,6 +81,7 @@ def controller_command(**options: Any) -> None:
 @serving_options
 @endpoint_options
 @controller_options
+@canary_option
 @log_option
 def run_command(**options: Any) -> None:
     """Run webhook and controller side by side in one process."""
@@ -75,7 +89,12 @@ def run_command(**options: Any) -> None:
 
 
 def _common(options: dict[str, Any]) -> dict[str, Any]:
-    return {"kubeconfig": options["kubeconfig"], "context": options["context"], "policies": tuple(options["policies"])}
+    return {
+        "kubeconfig": options["kubeconfig"],
+        "context": options["context"],
+        "policies": tuple(options["policies"]),
+        "canary_namespace": options["canary_namespace"],
+    }
 
 
 def _serving(options: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ objects to write, and answers with objects, outcomes and ClusterErrors.
 
 from webhook.cluster.access import AccessReviews
 from webhook.cluster.api import Api
+from webhook.cluster.canary import job_controller_makes_groups
 from webhook.cluster.configurations import WebhookConfigurations
 from webhook.cluster.connection import Connection, connect
 from webhook.cluster.elector import Elector
@@ -39,6 +40,7 @@ __all__ = [
     "WebhookConfigurations",
     "connect",
     "fetch_snapshot",
+    "job_controller_makes_groups",
     "load_snapshot",
     "probe_capabilities",
     "save_snapshot",

@@ -18,7 +18,7 @@ from webhook.admission import PolicySet
 from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
 from webhook.controller.upkeep import Upkeep
-from webhook.groups import plan_orphans, recorded_names
+from webhook.groups import is_native, plan_orphans, recorded_names
 from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
@@ -120,7 +120,7 @@ class Controller:
             return
         obj = new or old or {}
         if (key.group, key.kind) == _JOB:
-            if recorded_names(obj):
+            if recorded_names(obj) or is_native(obj):
                 self._queue_workload(self._queue, key, at_once=_is_edited(old, new))
             return
         for owner in metadata_of(obj).get("ownerReferences") or ():
@@ -164,6 +164,7 @@ class Controller:
             capabilities=self._capabilities(),
             now=datetime.now(UTC),
             silent_wait_seconds=self._settings.silent_wait_seconds,
+            native_seconds=self._settings.native_seconds,
             expired=lambda: asyncio.get_running_loop().time() > deadline,
             members=self._members.members,
             view=self._view,
@@ -201,7 +202,7 @@ class Controller:
     async def _resync(self, queue: WorkQueue[ObjectKey]) -> None:
         """Look at every workload now and then: a lost event costs minutes then, not for ever."""
         while True:
-            jobs = [job for job in self._feed.current.list(*_JOB) if recorded_names(job)]
+            jobs = [job for job in self._feed.current.list(*_JOB) if recorded_names(job) or is_native(job)]
             self._applied.clear()  # whatever has not come back by now is worth another write
             for job in jobs:
                 queue.add(ObjectKey.of(job))

@@ -13,11 +13,14 @@ from webhook.groups import (
     age_seconds,
     check_capabilities,
     is_finished,
+    is_native,
     is_whole,
     missing_groups,
+    native_group,
     plan_group,
     plan_recorded,
     plan_without_policy,
+    planned_by_kubernetes,
     recorded_names,
     recorded_policy,
     why_waiting,
@@ -34,6 +37,13 @@ _RETRY_SECONDS = 10.0
 """The same where something else is in the way: params that are not there yet, a gate that may come back."""
 
 
+_NATIVE_GROUP_MISSING = (
+    "It asks for a group by spec.scheduling, but the Job controller has made none, so its pods start one by one or not at all: "
+    "turn on feature gate WorkloadWithJob in kube-controller-manager, or set attach: Managed in the WorkloadPolicy and create it "
+    "again."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
     """Everything that planning for one workload looks at."""
@@ -44,6 +54,8 @@ class Upkeep:
     capabilities: Capabilities
     now: datetime
     silent_wait_seconds: float
+    native_seconds: float
+    """How long the Job controller has for making the group of a new Job."""
     expired: Callable[[], bool]
     members: Callable[[str, str, Snapshot], Iterable[Object]]
     """Unfinished pods of a PodGroup, by namespace and name."""
@@ -52,8 +64,12 @@ class Upkeep:
 
     def plan(self, workload: Object) -> tuple[PlannedAction, ...]:
         """Return what is to be done for a workload that carries our record; nothing for any other."""
+        if metadata_of(workload).get("deletionTimestamp") or is_finished(workload):
+            return ()
+        if is_native(workload):
+            return tuple(self._native_waits(workload))
         names = recorded_names(workload)
-        if not names or metadata_of(workload).get("deletionTimestamp") or is_finished(workload):
+        if not names:
             return ()
         missing = missing_groups(workload, names.values(), self.snapshot)
         if not self.capabilities.group_objects:
@@ -124,6 +140,21 @@ class Upkeep:
         for group in plan.groups:
             if group.count:
                 yield from self._wait(workload, group)
+
+    def _native_waits(self, workload: Object) -> Iterator[PlannedAction]:
+        """Look after a group that the Job controller makes: that it did, and what it waits for."""
+        if (workload.get("spec") or {}).get("suspend"):
+            return
+        found = native_group(workload, self.snapshot)
+        if found is not None:
+            yield from self._wait(workload, planned_by_kubernetes(found, workload))
+            return
+        waited = age_seconds(workload, self.now)
+        if waited < self.native_seconds:
+            yield Recheck(after_seconds=max(self.native_seconds - waited, 0.1), reason="the Job controller has its turn")
+            return
+        yield Tell(about=workload, reason="NativeGroupMissing", message=_NATIVE_GROUP_MISSING)
+        yield Recheck(after_seconds=_HOLD_SECONDS, reason="no PodGroup of the Job controller")
 
     def _wait(self, workload: Object, group: PlannedGroup) -> Iterator[PlannedAction]:
         """Tell what a group waits for, once it has waited long enough that this is no mere moment of its start."""

@@ -8,6 +8,7 @@ from webhook.groups.causes import Cause, why_waiting
 from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
+from webhook.groups.native import check_native, choose_route, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
 from webhook.groups.plan import missing_groups, plan_group
@@ -23,6 +24,8 @@ __all__ = [
     "GroupProblem",
     "age_seconds",
     "check_capabilities",
+    "check_native",
+    "choose_route",
     "compile_workload",
     "foreign_system",
     "group_name",
@@ -30,19 +33,23 @@ __all__ = [
     "has_native_scheduling",
     "is_cron_jobs",
     "is_finished",
+    "is_native",
     "is_record_of_another",
     "is_whole",
     "members_of",
     "missing_groups",
+    "native_group",
     "plan_group",
     "plan_orphans",
     "plan_recorded",
     "plan_without_policy",
+    "planned_by_kubernetes",
     "pod_group_object",
     "reason_to_leave_alone",
     "recorded_names",
     "recorded_policy",
     "resolve_groups",
+    "schedule",
     "stamp",
     "why_waiting",
     "workload_object",

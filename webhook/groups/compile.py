@@ -103,9 +103,9 @@ def _not_carried_out(policy: WorkloadPolicy) -> Iterator[PolicyError]:
     def refusal(field: str, message: str) -> PolicyError:
         return PolicyError(message, path=origin.path, line=origin.line, field=field)
 
-    if policy.attach == "Native":
+    if policy.attach == "Native" and [spec.members.path for spec in policy.pod_groups] != ["spec.template"]:
         yield refusal(
-            "spec.attach", "attach: Native is not supported by this version; use Auto or Managed, which work with any gates"
+            "spec.attach", "attach: Native makes one group, of the pods at spec.template; use Auto or Managed for other groups"
         )
     for index, rule in enumerate(policy.head.match_constraints.resource_rules):
         if not _names_jobs_only(rule):

@@ -45,7 +45,9 @@ class Capabilities:
     group_objects: bool = False
     """GenericWorkload in the API server, and scheduling.k8s.io/v1beta1 served."""
     native_jobs: bool = False
-    """WorkloadWithJob: Job.spec.scheduling survives and the Job controller acts on it."""
+    """WorkloadWithJob in the API server: Job.spec.scheduling survives."""
+    native_groups: bool = False
+    """WorkloadWithJob in the controller manager: the Job controller was seen to make a group for a Job."""
     topology: bool = False
     """TopologyAwareWorkloadScheduling."""
     shared_claims: bool = False

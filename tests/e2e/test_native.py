@@ -1,0 +1,140 @@
+"""The native route on a control plane whose Job controller makes groups (WorkloadWithJob)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, Client, wait_for
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.plan import NATIVE
+from tests.controlplane.scenes import is_bound
+from tests.e2e.installation import SYSTEM_NAMESPACE, Installation, labelled_job
+from webhook.cluster import Api, connect, job_controller_makes_groups
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 60.0
+INSISTING = (ROOT / "policies/gang/labelled-jobs/policy.yaml").read_text()
+
+
+@pytest.fixture(scope="module")
+def native() -> Iterator[ControlPlane]:
+    with ControlPlane(gates=NATIVE) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def space(native: ControlPlane) -> Iterator[str]:
+    with native.namespace() as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def installed(native: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Webhook and controller with a canary: groups are left to the Job controller once it was seen to make one."""
+    made = Installation(native, ROOT / "policies", tmp_path_factory.mktemp("native"))
+    try:
+        made.start_webhook("run", "--canary-namespace", SYSTEM_NAMESPACE)
+        yield made
+    finally:
+        made.close()
+        print(made.logs())
+
+
+def groups(client: Client, namespace: str) -> list[dict[str, Any]]:
+    return client.list(POD_GROUPS, namespace)
+
+
+def test_a_gang_is_left_to_the_job_controller_and_starts_together(installed: Installation, space: str) -> None:
+    client = installed.client
+    made = client.create(labelled_job("train", space))
+    assert made["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {}}
+    assert "schedulingGroup" not in made["spec"]["template"]["spec"]
+    pods = wait_for(lambda: _bound(client, space, 4), seconds=PATIENCE_SECONDS, what="all four are bound")
+    (group,) = groups(client, space)
+    assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in pods} == {group["metadata"]["name"]}
+    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}
+    assert group["spec"]["disruptionMode"] == {"all": {}}
+    assert [owner["kind"] for owner in group["metadata"]["ownerReferences"] if owner.get("controller")] == ["Job"]
+    client.delete(JOBS, space, "train")
+    wait_for(
+        lambda: not groups(client, space) and not client.list(WORKLOADS, space), seconds=PATIENCE_SECONDS, what="all is gone"
+    )
+
+
+def test_an_elastic_job_takes_its_quorum_along(installed: Installation, space: str) -> None:
+    client = installed.client
+    client.create(labelled_job("elastic", space, pods=2))
+    wait_for(lambda: _bound(client, space, 2), seconds=PATIENCE_SECONDS, what="both are bound")
+    client.patch(JOBS, space, "elastic", {"spec": {"parallelism": 3, "completions": 3}})
+    wait_for(
+        lambda: [group["spec"]["schedulingPolicy"] for group in groups(client, space)] == [{"gang": {"minCount": 3}}],
+        seconds=PATIENCE_SECONDS,
+        what="the quorum follows",
+    )
+
+
+def test_a_quorum_of_ones_own_is_said_on_the_job(installed: Installation, space: str) -> None:
+    asked = labelled_job("three", space)
+    asked["metadata"]["annotations"] = {"gangwarden.dev/min-count": "3"}
+    made = installed.client.create(asked)
+    assert made["spec"]["scheduling"]["schedulingPolicy"] == {"gang": {"minCount": 3}}
+
+
+def test_what_the_job_controller_cannot_carry_is_managed(installed: Installation, space: str) -> None:
+    """A Job of 58 characters would never get a pod on the native route."""
+    client, name = installed.client, "a" * 58
+    made = client.create(labelled_job(name, space))
+    assert "scheduling" not in made["spec"]
+    wait_for(lambda: _bound(client, space, 4), seconds=PATIENCE_SECONDS, what="all four are bound")
+    assert groups(client, space)[0]["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "gangwarden"
+
+
+def test_a_native_gang_that_waits_says_why(installed: Installation, space: str) -> None:
+    client = installed.client
+    client.create(labelled_job("large", space, pods=4, cpu="5"))
+
+    def told() -> list[str]:
+        return [event["reason"] for event in client.list(EVENTS, space) if event["involvedObject"].get("name") == "large"]
+
+    wait_for(
+        lambda: "GroupUnschedulable" in told(),
+        seconds=PATIENCE_SECONDS,
+        what="the Job says why",
+    )
+
+
+async def test_the_canary_tells_a_job_controller_that_acts_from_one_that_is_away(native: ControlPlane, space: str) -> None:
+    async with await connect(str(native.kubeconfig)) as connection:
+        api = Api.over(connection)
+        assert await job_controller_makes_groups(api, space, patience_seconds=PATIENCE_SECONDS)
+        native.stop("kube-controller-manager")
+        try:
+            assert not await job_controller_makes_groups(api, space, patience_seconds=2.0)
+        finally:
+            native.start("kube-controller-manager")
+    wait_for(lambda: not native.client.list(JOBS, space), seconds=PATIENCE_SECONDS, what="no canary stays behind")
+
+
+def test_a_policy_that_insists_refuses_what_cannot_be(native: ControlPlane, space: str, tmp_path: Path) -> None:
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    (policies / "gang.yaml").write_text(INSISTING.replace("attach: Auto", "attach: Native"))
+    assert "attach: Native" in (policies / "gang.yaml").read_text()
+    made = Installation(native, policies, tmp_path)
+    asked = labelled_job("a" * 58, space)
+    try:
+        made.start_webhook()
+        with pytest.raises(ApiError) as refusal:
+            wait_for(lambda: made.client.create(asked, dry_run=True) is None, seconds=PATIENCE_SECONDS, what="it is refused")
+        assert "no DNS label" in str(refusal.value)
+    finally:
+        made.close()
+
+
+def _bound(client: Client, namespace: str, count: int) -> list[dict[str, Any]]:
+    pods = client.list(PODS, namespace)
+    return pods if len(pods) == count and all(map(is_bound, pods)) else []
