@@ -138,9 +138,12 @@ class Measured:
 
 def _calls(case: Case) -> Mapping[str, Call]:
     program, policy, containers = warm(case), *case["id"].split("/")[1:]
-    calls: dict[str, Call] = {"evaluate": evaluation(case, program), "closures": interpretation(case, program)}
+    calls: dict[str, Call] = {"evaluate": evaluation(case, program)}
     if int(containers) == LARGEST:
-        calls["compile"] = lambda: compile_expression(case["expr"], DECLARED)
+        calls |= {
+            "closures": interpretation(case, program),
+            "compile": lambda: compile_expression(case["expr"], DECLARED),
+        }
     if policy == "01":  # every policy of a size has the same variables
         variables, review = orjson.dumps(case["vars"]), _review_of(case)
         calls |= {"decode": lambda: orjson.loads(variables), "loads": lambda: json.loads(review)}
@@ -161,7 +164,8 @@ def _sums(found: Found) -> Iterator[Comparison]:
     for size, measured in sorted(found.items()):
         evaluated = [(one.ours(), one.theirs()) for one in measured]
         yield summed(f"evaluating, {named(size)}", evaluated)
-        yield summed(f"evaluating, {named(size)}, closures", [(one.ours("closures"), one.theirs()) for one in measured])
+        if size == LARGEST:
+            yield summed(f"evaluating, {named(size)}, closures", [(one.ours("closures"), one.theirs()) for one in measured])
         yield summed(f"evaluating, {named(size)}, plain", [(one.ours(), one.theirs("plain")) for one in measured])
         yield summed(f"a review, {named(size)}", [*evaluated, (measured[0].ours("decode"), measured[0].theirs("decode"))])
 
