@@ -16,6 +16,7 @@ from webhook.admission.configurations import (
     webhook_needs,
 )
 from webhook.admission.coverage import Ledger
+from webhook.admission.custom import NO_CUSTOM_KINDS, CustomKinds
 from webhook.admission.decode import decode_review
 from webhook.admission.defaults import DefaultsFiller, apply_defaults
 from webhook.admission.encode import encode_review
@@ -36,9 +37,11 @@ from webhook.admission.world import SnapshotWorld
 __all__ = [
     "CONFIGURATION_NAME",
     "EMPTY_POLICIES",
+    "NO_CUSTOM_KINDS",
     "Asker",
     "BoundWorkload",
     "Checker",
+    "CustomKinds",
     "DefaultsFiller",
     "Endpoint",
     "Ledger",

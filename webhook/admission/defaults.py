@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from webhook.admission.custom import NO_CUSTOM_KINDS, CustomKinds
 from webhook.admission.shapes import Rule, Shaper, type_of
 from webhook.model.objects import Object
 
@@ -44,7 +45,9 @@ class DefaultsFiller:
     of a changed object only what changed is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, custom: CustomKinds = NO_CUSTOM_KINDS) -> None:
+        """Know further kinds by their CRDs."""
+        self._custom = custom
         self._complete: Object | None = None
         self._shaper = Shaper(_RULES)
 
@@ -52,7 +55,7 @@ class DefaultsFiller:
         """Return an object as the API server would judge it, and know it again; one of an unknown kind comes back as it is."""
         type_name = type_of(obj)
         if type_name is None:
-            return obj
+            return self._custom.complete(obj)
         self._complete = self._shaper.shape(type_name, obj)
         return self._complete
 
@@ -63,7 +66,9 @@ class DefaultsFiller:
         keeps what we do not know; one that lacks defaults stays without.
         """
         type_name = type_of(after)
-        if type_name is None or type_of(before) != type_name:
+        if type_name is None:
+            return self._custom.complete(after)
+        if type_of(before) != type_name:
             return after
         if before is not self._complete:
             held = self._shaper.shape(type_name, before)

@@ -33,7 +33,7 @@ class UnknownField:
 
     path: str
     """Such as ``spec.template.spec.containers[0].imge``."""
-    near: str
+    near: str = ""
     """The name of a field there that it was probably meant to be; may be empty."""
 
     def __str__(self) -> str:

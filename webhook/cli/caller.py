@@ -16,8 +16,8 @@ import jsonpatch
 
 from webhook.admission import (
     Asker,
+    DefaultsFiller,
     PolicySet,
-    apply_defaults,
     as_stored,
     created_objects,
     recorded_bound,
@@ -53,7 +53,8 @@ class Caller:
         return await asyncio.to_thread(self._admit, manifest, policies, offline)
 
     def _admit(self, manifest: Manifest, policies: PolicySet, offline: Offline) -> tuple[Result, ...]:
-        obj = apply_defaults(placed(manifest, offline.default_namespace))
+        complete = DefaultsFiller(offline.custom).fill
+        obj = complete(placed(manifest, offline.default_namespace))
         request = request_for(obj, Asker())
         after, response = obj, dict[str, Any]()
         findings: list[Finding] = []
@@ -63,7 +64,7 @@ class Caller:
             if not response["allowed"]:
                 break
             if response.get("patch"):
-                after = apply_defaults(jsonpatch.apply_patch(after, json.loads(base64.b64decode(response["patch"]))))
+                after = complete(jsonpatch.apply_patch(after, json.loads(base64.b64decode(response["patch"]))))
         patch = diff(obj, after)
         if response["allowed"]:
             findings.insert(0, Finding(policy="", verdict=Verdict.ALLOW))

@@ -12,10 +12,11 @@ import click
 
 from webhook.admission import (
     Checker,
+    CustomKinds,
     DefaultsFiller,
     ParamIndex,
     PolicySet,
-    apply_defaults,
+    UnknownField,
     exceptions_of,
     is_finding,
     request_for,
@@ -24,7 +25,8 @@ from webhook.admission import (
 )
 from webhook.cli.asking import asker_of, check_old, load_access, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
-from webhook.cli.offline import load_offline, placed
+from webhook.cli.collecting import collect_seldom
+from webhook.cli.offline import Offline, load_offline, placed
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
 from webhook.model.requests import Operation
 from webhook.model.results import Result
@@ -71,13 +73,18 @@ STANDARD_INPUT = "-"
 )
 def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: Any) -> None:
     """Judge manifests (files, folders or - for standard input) offline, with the verdicts of the API server."""
+    collect_seldom()
     check_old(options["old"], Operation(options["operation"]))
     policies, notes = _policies(options["policies"], options["unbound"], options["params"], options["now"])
     manifests = tuple(_manifests(paths))
-    results = _check(manifests, policies, options)
+    offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"], now=options["now"])
+    if options["authorizer"]:
+        offline = replace(offline, authorizer=load_access(options["authorizer"]))
+    custom = offline.custom | CustomKinds.of((manifest.source, manifest.object) for manifest in manifests)
+    results = _check(manifests, policies, options, offline=offline, custom=custom)
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     _print(results, output, failing)
-    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results), *_unused(policies, results)])
+    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results, custom), *_unused(policies, results)])
     sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
 
 
@@ -108,10 +115,9 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None, now: datet
     return policies, notes + told
 
 
-def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any]) -> list[Result]:
-    offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"], now=options["now"])
-    if options["authorizer"]:
-        offline = replace(offline, authorizer=load_access(options["authorizer"]))
+def _check(
+    manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any], *, offline: Offline, custom: CustomKinds
+) -> list[Result]:
     checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation)
     asker = asker_of(Operation(options["operation"]), options["user"], options["groups"])
     before = load_before(options["old"], offline.default_namespace) if options["old"] else None
@@ -121,8 +127,8 @@ def _check(manifests: Iterable[Manifest], policies: PolicySet, options: dict[str
         old = None if before is None else before.of(obj)
         complete = None
         if not options["raw"]:
-            complete = DefaultsFiller()
-            obj, old = complete.fill(obj), old and apply_defaults(old)
+            complete = DefaultsFiller(custom)
+            old, obj = old and complete.fill(old), complete.fill(obj)
         results += checker.check(request_for(obj, asker, old=old), source=manifest.source, complete=complete)
     return results
 
@@ -135,10 +141,11 @@ def _manifests(paths: Sequence[str]) -> Iterator[Manifest]:
             yield from load_manifests([path])
 
 
-def _notes(manifests: Sequence[Manifest], results: Sequence[Result]) -> Iterator[str]:
+def _notes(manifests: Sequence[Manifest], results: Sequence[Result], custom: CustomKinds) -> Iterator[str]:
     """Say what a reader of verdicts would miss: fields that will vanish, rules that were not judged, nothing at all."""
     for manifest in manifests:
-        yield from (f"warning: {manifest.source}: {unknown}" for unknown in unknown_fields(manifest.object))
+        unknown = [*unknown_fields(manifest.object), *(UnknownField(path=path) for path in custom.dropped(manifest.object))]
+        yield from (f"warning: {manifest.source}: {field}" for field in unknown)
     if not manifests:
         yield "warning: nothing was checked: there is no object in what was given"
     skipped = dict.fromkeys(

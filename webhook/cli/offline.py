@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 
-from webhook.admission import PolicySet, SnapshotWorld, Surroundings, in_namespace, wrong_types
+from webhook.admission import (
+    NO_CUSTOM_KINDS,
+    CustomKinds,
+    PolicySet,
+    SnapshotWorld,
+    Surroundings,
+    in_namespace,
+    wrong_types,
+)
 from webhook.errors import InputError
 from webhook.model.access import Authorizer
 from webhook.model.groups import Capabilities
@@ -38,6 +46,8 @@ class Offline:
     """The moment at which exceptions are valid or expired."""
     authorizer: Authorizer | None = None
     """Who may do what; None: nobody can tell, and rules that ask are skipped."""
+    custom: CustomKinds = NO_CUSTOM_KINDS
+    """The kinds that the CRDs of the snapshot define."""
     room: NodeRoomView = field(init=False)
     """Counted when the first policy asks."""
 
@@ -77,7 +87,14 @@ def load_offline(
         limits=EvaluationSettings(),
         default_namespace=default_namespace,
         now=now or datetime.now(UTC),
+        custom=custom_kinds(snapshot),
     )
+
+
+def custom_kinds(snapshot: Snapshot) -> CustomKinds:
+    """Read the CRDs of a snapshot; raises InputError for one that cannot be read."""
+    crds = snapshot.list("apiextensions.k8s.io", "CustomResourceDefinition")
+    return CustomKinds.of((f"CustomResourceDefinition {metadata_of(crd).get('name')} of the snapshot", crd) for crd in crds)
 
 
 def _given(paths: Sequence[str], policies: PolicySet) -> tuple[Snapshot, Capabilities]:

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 
 from webhook.admission import (
     Checker,
+    DefaultsFiller,
     ParamIndex,
     PolicySet,
     SnapshotWorld,
     Surroundings,
-    apply_defaults,
     request_for,
     result_differences,
 )
 from webhook.cli.asking import asker_of
-from webhook.cli.offline import ASSUMED, Offline, placed
+from webhook.cli.offline import ASSUMED, Offline, custom_kinds, placed
 from webhook.model.cases import Case, Tried
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object, ObjectKey
@@ -35,12 +35,13 @@ def try_case(case: Case, policies: PolicySet, *, test: str = "") -> Tried:
     known = replace(policies, params=_params(policies, case.params))
     offline = _offline(case, known)
     checker = Checker(policies=known, surroundings=offline.surroundings, situation=offline.situation)
-    results = checker.check(_request(case), source=f"{case.origin.path}:{case.origin.line}")
+    complete = DefaultsFiller(offline.custom)
+    results = checker.check(_request(case, complete), source=f"{case.origin.path}:{case.origin.line}", complete=complete)
     return Tried(test=test, case=case, results=results, differences=result_differences(case.expect, results))
 
 
-def _request(case: Case) -> AdmissionRequest:
-    obj, old = (given and _judged(given, case) for given in (case.object, case.old_object))
+def _request(case: Case, complete: DefaultsFiller) -> AdmissionRequest:
+    old, obj = (given and complete.fill(_judged(given, case)) for given in (case.old_object, case.object))
     asked_about = old if case.operation is Operation.DELETE else obj
     assert asked_about is not None  # noqa: S101 - the reader of cases sees to it
     asker = asker_of(case.operation, case.user.username, case.user.groups)
@@ -50,7 +51,7 @@ def _request(case: Case) -> AdmissionRequest:
 
 def _judged(given: Object, case: Case) -> Object:
     manifest = Manifest(object=given, source=case.origin.path, line=case.origin.line)
-    return apply_defaults(placed(manifest, _NAMESPACE))
+    return placed(manifest, _NAMESPACE)
 
 
 def _offline(case: Case, policies: PolicySet) -> Offline:
@@ -62,6 +63,7 @@ def _offline(case: Case, policies: PolicySet) -> Offline:
         limits=EvaluationSettings(),
         default_namespace=_NAMESPACE,
         now=case.now or datetime.now(UTC),
+        custom=custom_kinds(snapshot),
     )
 
 
