@@ -4,23 +4,24 @@ Knows YAML, files and the kinds among them. Must not know what rules mean (``rul
 or who is told of a reload. A set that cannot be loaded whole is not loaded at all, and every error names its place.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from webhook.policies.bundled import bundled_policies, bundled_profile
-from webhook.policies.cases import load_cases
-from webhook.policies.export import WORKLOAD, Export, Exported, LeftOut, plan_export
-from webhook.policies.export_files import write_export
 from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
 from webhook.policies.manifests import Manifest, load_manifests, manifest_files, read_manifests
 from webhook.policies.moments import moment_of
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.places import Places
-from webhook.policies.schemas import SCHEMA_KINDS, schema_of, schema_of_all
 from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
-from webhook.policies.suites import find_tests, policy_files
 
 if TYPE_CHECKING:
+    from webhook.policies.cases import load_cases
+    from webhook.policies.export import WORKLOAD, Export, Exported, LeftOut, plan_export
+    from webhook.policies.export_files import write_export
+    from webhook.policies.schemas import SCHEMA_KINDS, schema_of, schema_of_all
+    from webhook.policies.suites import find_tests, policy_files
     from webhook.policies.watch import PolicyWatcher
 
 __all__ = [
@@ -58,11 +59,22 @@ __all__ = [
     "write_export",
 ]
 
+_LATE = {
+    name: module
+    for module, names in {
+        "cases": ("load_cases",),
+        "export": ("WORKLOAD", "Export", "Exported", "LeftOut", "plan_export"),
+        "export_files": ("write_export",),
+        "schemas": ("SCHEMA_KINDS", "schema_of", "schema_of_all"),
+        "suites": ("find_tests", "policy_files"),
+        "watch": ("PolicyWatcher",),
+    }.items()
+    for name in names
+}
+"""What is imported where it is asked for: commands that read and judge once start without event loop, exports and schemas."""
+
 
 def __getattr__(name: str) -> object:
-    """Import the watcher where one is asked for: commands that read files once start faster without an event loop."""
-    if name != "PolicyWatcher":
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from webhook.policies.watch import PolicyWatcher  # noqa: PLC0415 - see above
-
-    return PolicyWatcher
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
