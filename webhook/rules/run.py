@@ -37,6 +37,7 @@ class Run:
         self.situation = situation
         self._head = head
         self.left = situation.limits.cost_per_policy
+        self._limit, self._expired = situation.limits.cost_per_expression, situation.expired
         self._variables = variables = Variables(head, self)
         request = situation.request
         self._values: dict[str, Any] = {
@@ -123,9 +124,10 @@ class Run:
             self._load_namespace()
         if self._lacks_access and not program.references.isdisjoint(_ACCESS_NAMES):
             self._load_access()
-        if self.situation.expired():  # a short expression may never look at the clock
+        if self._expired():  # a short expression may never look at the clock
             raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
-        budget = Budget(min(max(self.left, 0), self.situation.limits.cost_per_expression), self.situation.expired)
+        left, limit = self.left, self._limit
+        budget = Budget(limit if left > limit else max(0, left), self._expired)
         try:
             return program.evaluate(self._values, budget)
         finally:
