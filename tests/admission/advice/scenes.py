@@ -185,6 +185,34 @@ READING += (
         """,
     ),
     Scene(
+        "what other kinds share with Jobs",
+        "absent-field",
+        validations(
+            "object.metadata.labels.team == 'a'  # warned",
+            "object.spec.template.spec.containers.all(c, c.securityContext.privileged == false)  # warned",
+            "object.spec.template.spec.containers.all(c, c.image != '')",
+            "object.spec.paused == false",
+            head="""matchConstraints:
+  resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]""",
+        ),
+    ),
+    Scene(
+        "a name made from generateName comes after mutation",
+        "absent-field",
+        """
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: MutatingAdmissionPolicy
+        metadata: {name: example}
+        spec:
+          reinvocationPolicy: Never
+          matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
+          mutations:
+          - patchType: ApplyConfiguration
+            applyConfiguration:
+              expression: "Object{metadata: Object.metadata{labels: {'job': object.metadata.name}}}"      # warned
+        """,
+    ),
+    Scene(
         "mutations and groups are read too",
         "absent-field",
         """
@@ -383,6 +411,13 @@ CONDUCT = (
         """,
     ),
     Scene(
+        "an annotation that fulfils the rule in another way",
+        "tenant-decides",
+        validations(
+            "has(object.spec.template.spec.securityContext) || object.metadata.?annotations[?'seccomp'].orValue('') == 'default'"
+        ),
+    ),
+    Scene(
         "a selector leaves out what has a label",
         "tenant-decides",
         """
@@ -471,6 +506,7 @@ spec:
   matchConstraints: {resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]}
   validations: [{expression: object.spec.parallelism > 0, message: nope}]
 """
+IGNORING = "metadata: {name: example, annotations: {gangwarden.dev/lint-ignore: %s}}"
 PARAMS = "paramKind: {apiVersion: v1, kind: ConfigMap}"
 REFERENCE = ", paramRef: {name: limits, namespace: default, parameterNotFoundAction: Deny}"
 WIRING = (
@@ -534,6 +570,17 @@ WIRING = (
         says="did you mean no-message?",
     ),
     Scene("no annotation", "unknown-lint-rule", ""),
+    Scene(
+        "a binding asks for a rule to be left out",
+        "param-ref-unused",
+        (LONE % (REFERENCE, "exmaple")).replace("metadata: {name: example}", IGNORING % "param-ref-unused", 1),
+    ),
+    Scene(
+        "a binding names a rule that there is not",
+        "unknown-lint-rule",
+        (LONE % ("", "exmaple")).replace("metadata: {name: example}", IGNORING % "all", 1),
+        speaks=True,
+    ),
     Scene("an expression that is none", "refused", "validations: [{expression: object.spec >}]  # warned"),
     Scene("a policy that loads", "refused", ""),
 )

@@ -74,7 +74,12 @@ def test_errors_and_advice_of_several_policies_come_together(tmp_path: Path) -> 
         "spec: {policyName: broken, validationActions: [Deny]}\n"
     )
     found = lint([str(tmp_path)]).diagnostics
-    assert [(one.rule, one.line, one.column) for one in found] == [("refused", 7, 42), ("refused", 8, 17), ("refused", 8, 32), ("refused", 9, 5)]
+    assert [(one.rule, one.line, one.column) for one in found] == [
+        ("refused", 7, 42),
+        ("refused", 8, 17),
+        ("refused", 8, 32),
+        ("refused", 9, 5),
+    ]
 
 
 WIDE = " && ".join(f"has(object.spec.completions) && object.spec.completions > {number}" for number in range(300))

@@ -60,7 +60,7 @@ def advise(matter: Matter) -> tuple[Diagnostic, ...]:
     """Return all advice in the order of files and places, without what the policies ask to be left out."""
     found = list(chain.from_iterable(map(_of_subject, subjects_of(matter.policies))))
     for binding in matter.bindings:
-        found += _kept(binding_advice([binding], matter.names), binding.annotations)
+        found += [*_kept(binding_advice([binding], matter.names), binding.annotations), *unknown_ignored(binding)]
     for subject in exceptions_of(matter.policies):
         found += [*reading_advice(subject), *condition_advice(subject)]
     found += exception_advice(matter.exceptions)

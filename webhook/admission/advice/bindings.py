@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
+from webhook.admission.advice.ignoring import ignored_rules
 from webhook.admission.advice.nodes import roots_of, walk
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.admission.advice.telling import at_binding, at_part, at_policy
@@ -40,7 +41,7 @@ def _params(subject: Subject) -> Iterator[Diagnostic]:
     kind = subject.head.param_kind
     if kind is None:
         for binding in subject.bindings:
-            if binding.param_ref is not None:
+            if binding.param_ref is not None and "param-ref-unused" not in ignored_rules(binding.annotations):
                 message = (
                     f"has a paramRef, but {subject.kind} {subject.head.name} has no paramKind: no expression sees the params"
                 )
@@ -51,7 +52,7 @@ def _params(subject: Subject) -> Iterator[Diagnostic]:
         yield at_policy(subject, "unused-params", message)
         return
     for binding in subject.bindings:
-        if binding.param_ref is None:
+        if binding.param_ref is None and "param-ref-missing" not in ignored_rules(binding.annotations):
             message = f"has no paramRef, but {subject.head.name} reads params, which is null then; name one of kind {kind.kind}"
             yield at_binding(binding, "param-ref-missing", message)
 

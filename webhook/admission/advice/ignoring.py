@@ -7,9 +7,11 @@ from difflib import get_close_matches
 
 from webhook.admission.advice.catalog import ADVICE, REFUSED
 from webhook.admission.advice.subject import Subject
-from webhook.admission.advice.telling import at_policy
+from webhook.admission.advice.telling import at_binding, at_policy
 from webhook.model.diagnostics import Diagnostic
+from webhook.model.policies import Binding
 
+_RULE = "unknown-lint-rule"
 IGNORE = "gangwarden.dev/lint-ignore"
 
 
@@ -18,10 +20,12 @@ def ignored_rules(annotations: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name.strip() for name in annotations.get(IGNORE, "").split(",") if name.strip())
 
 
-def unknown_ignored(subject: Subject) -> Iterator[Diagnostic]:
+def unknown_ignored(about: Subject | Binding) -> Iterator[Diagnostic]:
     """Tell about names that no rule has: what they were meant to silence is not silenced."""
     known = ADVICE.keys() - {REFUSED}
-    for name in sorted(ignored_rules(subject.head.annotations) - known):
+    annotations = about.annotations if isinstance(about, Binding) else about.head.annotations
+    for name in sorted(ignored_rules(annotations) - known):
         near = get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        yield at_policy(subject, "unknown-lint-rule", f"{IGNORE} names '{name}', which is no rule that can be left out{hint}")
+        message = f"{IGNORE} names '{name}', which is no rule that can be left out{hint}"
+        yield at_binding(about, _RULE, message) if isinstance(about, Binding) else at_policy(about, _RULE, message)

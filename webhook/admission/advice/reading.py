@@ -10,20 +10,25 @@ from webhook.admission.advice.schemas import has_path
 from webhook.admission.advice.subject import Role, Subject
 from webhook.admission.advice.telling import at_node, shown
 from webhook.admission.advice.walk import Access, Walker
-from webhook.admission.shapes import Field, fields_of, type_of
+from webhook.admission.shapes import fields_of, type_of
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.model.objects import Kind
 
 _FILLED: dict[tuple[str, Path], set[str]] = {
-    ("Job", ("spec",)): {
-        "backoffLimit", "completionMode", "manualSelector", "parallelism", "podReplacementPolicy", "selector", "suspend",
-    },
+    ("Job", ("spec",)): {"backoffLimit", "completionMode", "manualSelector", "parallelism", "podReplacementPolicy", "suspend"},
     ("*", ()): {"apiVersion", "kind", "metadata"},
-    ("*", ("metadata",)): {"name", "namespace", "uid", "creationTimestamp"},
-}  # fmt: skip
+    ("*", ("metadata",)): {"namespace"},
+}
 """Fields by kind and path that the table calls optional, and that the API server always fills in."""
+_FILLED_LATER: dict[tuple[str, Path], set[str]] = {
+    ("Job", ("spec",)): {"selector"},
+    ("*", ("metadata",)): {"name", "uid", "creationTimestamp"},
+}
+"""The same, between mutation and validation of what is created; a name made from generateName is among them."""
 _FILLED_TYPES = {"Container": {"image", "imagePullPolicy"}, "EphemeralContainer": {"image", "imagePullPolicy"}}
 """The same by type, wherever it stands; without an image nothing is admitted to validation."""
+_TEMPLATED = frozenset({"DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
+"""Kinds of which the table has only what they share with others: their metadata and their pod templates."""
 
 
 def reading_advice(subject: Subject) -> Iterator[Diagnostic]:
@@ -71,7 +76,10 @@ def _absent(subject: Subject, access: Access) -> Iterator[Diagnostic]:
     kinds = sorted(
         kind
         for kind in access.context.kinds
-        if _type_name(kind) and any(_may_be_absent(kind, base[1:], access.step) for base in access.bases)
+        if any(
+            _may_be_absent(kind, base[1:], access.step) and not _is_filled(subject, access, kind, base[1:])
+            for base in access.bases
+        )
     )
     if not kinds:
         return
@@ -100,26 +108,38 @@ def _fragile(subject: Subject, access: Access, message: str) -> Iterator[Diagnos
     yield at_node(subject, access.part, access.node, "fragile-message", f"{message}; {told}", level=level)
 
 
-def _type_name(kind: Kind) -> str | None:
-    return type_of({"apiVersion": kind.api_version, "kind": kind.kind})
+def _is_filled(subject: Subject, access: Access, kind: Kind, base: Path) -> bool:
+    """Tell whether the API server fills in a field before the policy is asked."""
+    keys = ((kind.kind, base), ("*", base))
+    is_early = subject.kind == "MutatingAdmissionPolicy" and "CREATE" in access.context.operations
+    later = set() if is_early else set[str]().union(*(_FILLED_LATER.get(key, set()) for key in keys))
+    return access.step in later.union(*(_FILLED.get(key, set()) for key in keys))
+
+
+def _start(kind: Kind, base: Path) -> tuple[str, Path]:
+    """Return the type that the table knows nearest to the top of an object, and the path from there; no type: it has none."""
+    known = type_of({"apiVersion": kind.api_version, "kind": kind.kind})
+    if known:
+        return known, base
+    if base[:1] == ("metadata",):
+        return "ObjectMeta", base[1:]
+    is_template = kind.kind in _TEMPLATED and base[:2] == ("spec", "template")
+    return ("PodTemplateSpec", base[2:]) if is_template else ("", base)
 
 
 def _may_be_absent(kind: Kind, base: Path, step: str) -> bool:
     """Tell whether an object of a kind as the API server holds it may lack a field, or a map that it has a key."""
-    field: Field | None = None
-    name, in_collection = _type_name(kind) or "", ""
-    for part in base:
-        if in_collection:
-            in_collection = ""
-        else:
-            field = fields_of(name).get(part) if name else None
-            if field is None:
-                return False
-            in_collection, name = field.around.replace("*", ""), field.shape if field.is_struct else ""
-    if in_collection == "{}":
+    name, rest = _start(kind, base)
+    around = ""
+    for part in rest:
+        if around:
+            around = ""
+            continue
+        field = fields_of(name).get(part) if name else None
+        if field is None:
+            return False
+        around, name = field.around.replace("*", ""), field.shape if field.is_struct else ""
+    if around == "{}":
         return step != ELEMENT
-    found = fields_of(name).get(step) if name and not in_collection else None
-    if found is None or found.fills:
-        return False
-    filled = _FILLED.get((kind.kind, base), set()) | _FILLED.get(("*", base), set()) | _FILLED_TYPES.get(name, set())
-    return step not in filled
+    found = fields_of(name).get(step) if name and not around else None
+    return found is not None and not found.fills and step not in _FILLED_TYPES.get(name, set())

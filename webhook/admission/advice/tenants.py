@@ -5,19 +5,23 @@ A rule that a label switches on is left alone: it is a feature that people ask f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from webhook.admission.advice.catalog import ADVICE
-from webhook.admission.advice.nodes import roots_of
+from webhook.admission.advice.nodes import roots_of, walk
 from webhook.admission.advice.paths import Path, Paths, Scope, below, loop_names, paths_of
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.admission.advice.telling import at_node, at_policy
 from webhook.cel import parse_expression
-from webhook.cel.syntax import Call, Index, Logical, Macro, Name, Node, Select, children
+from webhook.cel.syntax import Call, Constant, Index, Logical, Macro, Name, Node, Select, children
 from webhook.model.diagnostics import Diagnostic
 from webhook.model.exceptions import PolicyException
 from webhook.model.policies import LabelSelector
 
+_PASS = re.compile(
+    r"allow|bypass|disable|exclu|exempt|except|glass|ignore|opt-?out|override|privileged|skip|unmanaged", re.IGNORECASE
+)
 _RULE = "tenant-decides"
 _OWN_WORDS = (("labels",), ("annotations",))
 """Parts of the metadata that whoever writes an object fills in as they like."""
@@ -40,7 +44,7 @@ def tenant_advice(subject: Subject) -> Iterator[Diagnostic]:
             yield _exemption(subject, part, part.root, f"match condition '{part.name}' leaves objects out")
     for part in subject.having(Role.VALIDATION):
         terms = _terms(part.root, "_||_")
-        own = [term for term in terms if not _is_negative(term) and _is_own_word(term, scope)]
+        own = [term for term in terms if not _is_negative(term) and _is_own_word(term, scope) and _asks_to_pass(term)]
         if own and any(_reads_more(term, scope) for term in terms if term not in own):
             yield _exemption(subject, part, own[0], f"validations[{part.index}] lets objects pass")
 
@@ -88,6 +92,12 @@ def _is_negative(node: Node) -> bool:
             return all(map(_is_negative, node.terms))
         case _:
             return False
+
+
+def _asks_to_pass(node: Node) -> bool:
+    """Tell whether a condition has a word of exemption; any other word may be another way to fulfil the rule."""
+    texts = (one.value if isinstance(one, Constant) else one.field for one in walk(node) if isinstance(one, Constant | Select))
+    return any(isinstance(text, str) and _PASS.search(text) for text in texts)
 
 
 def _is_own_word(node: Node, scope: Scope) -> bool:
