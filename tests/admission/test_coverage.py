@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.builders import job
 from tests.library.asking import ask
 from tests.policies.writing import (
     binding,
+    exception,
     mutating,
     mutating_binding,
     validating,
@@ -96,6 +98,23 @@ def test_the_expressions_of_a_group_are_to_be_evaluated(tmp_path: Path) -> None:
         "podGroups[0].minCount": ("evaluated",),
     }
     assert set(missing(tmp_path, documents, case(1), case(3)).values()) == {()}
+
+
+@pytest.mark.parametrize(
+    ("policy", "rule"),
+    [
+        ((validating(), binding()), "validations[0]"),
+        ((mutating("sizes"), mutating_binding(policy="sizes")), "mutations[0]"),
+        ((workload("sizes"), workload_binding(policy="sizes")), "podGroups"),
+    ],
+)
+def test_the_conditions_of_an_exception_are_to_be_true_and_false(policy: tuple[Object, ...], rule: str, tmp_path: Path) -> None:
+    kind = policy[0]["kind"]
+    documents = [*policy, exception("some", rules=[{"rule": rule}], policyKind=kind, expires="2999-12-31")]
+    elsewhere = replace(case(20), object=job("a", namespace="team-b").parallelism(20).build())
+    name = "matchConditions[0] (team)"
+    assert missing(tmp_path, documents, case(20))[name] == ("false",)
+    assert missing(tmp_path, documents, case(20), elsewhere)[name] == ()
 
 
 def test_an_audit_annotation_is_to_be_published(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
+import pytest
+
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.reports import JUnitCase, JUnitSuite, diagnostic_suites, github_annotations, junit_xml, sarif_json
 
@@ -97,3 +100,67 @@ def test_a_file_without_findings_passes_in_junit() -> None:
         ("b.yaml", [False]),
         ("c.yaml", [False]),
     ]
+
+
+def closed(required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": required.split(), "properties": properties, "additionalProperties": False}
+
+
+TEXT, COUNT = {"type": "string"}, {"type": "integer", "minimum": 1}
+MESSAGE = closed("text", text=TEXT)
+SARIF = closed(
+    "version runs",
+    **{"$schema": {"type": "string", "format": "uri"}},
+    version={"const": "2.1.0"},
+    runs={
+        "items": closed(
+            "tool",
+            tool=closed(
+                "driver",
+                driver=closed(
+                    "name",
+                    name=TEXT,
+                    semanticVersion={"type": "string", "pattern": r"^\d+\.\d+\.\d+$"},
+                    rules={"uniqueItems": True, "items": closed("id", id=TEXT, shortDescription=MESSAGE)},
+                ),
+            ),
+            columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+            results={
+                "items": closed(
+                    "message",
+                    ruleId=TEXT,
+                    ruleIndex={"type": "integer", "minimum": -1},
+                    level={"enum": ["none", "note", "warning", "error"]},
+                    message=MESSAGE,
+                    locations={
+                        "items": closed(
+                            "",
+                            physicalLocation=closed(
+                                "artifactLocation",
+                                artifactLocation=closed("", uri={"type": "string", "pattern": r"^[!-~]*$"}),
+                                region=closed("", startLine=COUNT, startColumn=COUNT),
+                            ),
+                            logicalLocations={"uniqueItems": True, "items": closed("", fullyQualifiedName=TEXT)},
+                        )
+                    },
+                )
+            },
+        )
+    },
+)
+"""Of the schema of OASIS for SARIF 2.1.0 what we write, with all that it requires there."""
+
+
+@pytest.mark.parametrize(
+    "diagnostics",
+    [
+        (),
+        (found(),),
+        (found(line=3), found(line=3, column=1, subject="gang"), found(level=Level.WARNING), found(level=Level.NOTE, file="")),
+        (found(file="/tmp/a b#c?.yaml", message="", subject="größe"),),
+    ],
+    ids=len,
+)
+def test_sarif_is_what_the_standard_says(diagnostics: tuple[Diagnostic, ...]) -> None:
+    log = json.loads(sarif_json(diagnostics, {"absent-field": "Fields.", "bare": ""}))
+    assert [error.message for error in jsonschema.Draft7Validator(SARIF).iter_errors(log)] == []

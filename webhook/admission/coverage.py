@@ -18,7 +18,7 @@ from webhook.cel.structs import TypedObject
 from webhook.groups import CompiledGroup
 from webhook.model.cases import Coverage
 from webhook.model.policies import Expression, NamedExpression, Origin
-from webhook.rules import CompiledHead, CompiledMutating, CompiledPolicy, NamedProgram
+from webhook.rules import CompiledException, CompiledHead, CompiledMutating, CompiledPolicy, NamedProgram
 
 _Outcome = Callable[[Any], str]
 """Names what a value brought about; empty for what counts as nothing."""
@@ -72,7 +72,13 @@ class Ledger:
                 message = note(message, source.message_expression, rule=spoken, outcome=_composed, wanted=("composed",))
             validations.append(replace(compiled, program=program, message=message))
         named = self._named(policy.audit_annotations, policy.source.audit_annotations, note, "auditAnnotations")
-        return replace(policy, head=self._head(policy.head), validations=tuple(validations), audit_annotations=named)
+        return replace(
+            policy,
+            head=self._head(policy.head),
+            validations=tuple(validations),
+            audit_annotations=named,
+            exceptions=self._exceptions(policy.exceptions),
+        )
 
     def _mutating(self, policy: CompiledMutating) -> CompiledMutating:
         mutations = []
@@ -80,12 +86,18 @@ class Ledger:
             rule, source = f"mutations[{index}]", mutation.source.expression
             program = self._note(policy.name, mutation.program, source, rule=rule, outcome=_change, wanted=("applied",))
             mutations.append(replace(mutation, program=program))
-        return replace(policy, head=self._head(policy.head), mutations=tuple(mutations))
+        exceptions = self._exceptions(policy.exceptions)
+        return replace(policy, head=self._head(policy.head), mutations=tuple(mutations), exceptions=exceptions)
 
     def _workload(self, bound: BoundWorkload) -> BoundWorkload:
         policy = bound.policy
         groups = tuple(self._group(policy.name, index, group) for index, group in enumerate(policy.groups))
-        return replace(bound, policy=replace(policy, conditions=self._head(policy.conditions), groups=groups))
+        conditions, exceptions = self._head(policy.conditions), self._exceptions(policy.exceptions)
+        return replace(bound, policy=replace(policy, conditions=conditions, groups=groups, exceptions=exceptions))
+
+    def _exceptions(self, exceptions: Sequence[CompiledException]) -> tuple[CompiledException, ...]:
+        """Observe their conditions: an exception that no case needs may cover more than its author meant."""
+        return tuple(replace(exception, head=self._head(exception.head)) for exception in exceptions)
 
     def _group(self, policy: str, index: int, group: CompiledGroup) -> CompiledGroup:
         observed: dict[str, Any] = {}
