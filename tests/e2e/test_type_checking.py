@@ -22,7 +22,7 @@ JOBS = ("batch", "v1", ["jobs"])
 PODS = ("", "v1", ["pods"])
 DEPLOYMENTS = ("apps", "v1", ["deployments"])
 CHECKED_SECONDS = 60.0
-CONTROLS = {
+CONTROLS: dict[str, tuple[list[tuple[str, str, list[str]]], Object, list[str]]] = {
     "a field that there is": ([JOBS], {}, ["object.spec.parallelism > 0"]),
     "a field that there is not": ([DEPLOYMENTS], {}, ["object.spec.replicaz > 1"]),
     "two mistakes in one expression": (

@@ -146,7 +146,7 @@ variables:
         """,
     ),
 )
-READING += (
+MORE_READING = (
     Scene(
         "match conditions do not see the namespace",
         "null-object",
@@ -584,4 +584,4 @@ WIRING = (
     Scene("an expression that is none", "refused", "validations: [{expression: object.spec >}]  # warned"),
     Scene("a policy that loads", "refused", ""),
 )
-SCENES = (*READING, *TYPES, *CONDITIONS, *PODS_RULES, *CONDUCT, *WIRING)
+SCENES = (*READING, *MORE_READING, *TYPES, *CONDITIONS, *PODS_RULES, *CONDUCT, *WIRING)
