@@ -54,6 +54,22 @@ def test_what_passes_is_a_line(gangwarden: Gangwarden, repository: Write) -> Non
         assert result.exit_code == 0
 
 
+def test_rules_say_who_may_do_what_and_those_of_a_case_come_first(gangwarden: Gangwarden, write: Write) -> None:
+    write("sizes/policy.yaml", validating("sizes", "authorizer.path('/a').check('get').allowed()"), binding())
+    rule = {"path": "/a", "allowed": True}
+    write(
+        "sizes/cases.yaml",
+        cases(
+            {**case("alice may", 2, "allow"), "user": "alice"},
+            {**case("bob may not", 2, "deny"), "user": "bob"},
+            {**case("bob may here", 2, "allow"), "user": "bob", "authorizer": [{**rule, "user": "bob"}]},
+            authorizer=[{**rule, "user": "alice"}, {**rule, "allowed": False}],
+        ),
+    )
+    result = gangwarden("test", "sizes")
+    assert (result.exit_code, "3 passed" in result.output) == (0, True), result.output
+
+
 def test_what_fails_is_shown_as_a_diff_and_exits_with_1(gangwarden: Gangwarden, repository: Write) -> None:
     repository(SMALL, WRONG)
     result = gangwarden("test")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +25,7 @@ WORKLOADS = "scheduling.k8s.io/v1beta1/workloads"
 POD_GROUPS = "scheduling.k8s.io/v1beta1/podgroups"
 
 POLL_SECONDS = 0.05
+_WARNING = re.compile(r'299 - ("(?:[^"\\]|\\.)*")')
 CALL_SECONDS = 40.0
 """Longer than the API server waits for a webhook (30 s at most), so that its answer is what a test sees."""
 
@@ -51,10 +54,7 @@ class Client:
         self, method: str, path: str, body: object = None, *, query: Mapping[str, str] | None = None, **headers: str
     ) -> Any:
         """Send one request and return the decoded answer (text where it is not JSON)."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        response = self._session().request(
-            method, self._server + path, json=body, params=query, headers=sent, timeout=CALL_SECONDS
-        )
+        response = self._send(method, path, body, query=query, **headers)
         if response.status_code >= 400:
             raise ApiError(response)
         return response.json() if "json" in response.headers.get("Content-Type", "") else response.text
@@ -64,6 +64,13 @@ class Client:
         where = namespace or obj.get("metadata", {}).get("namespace", "")
         query = {"dryRun": "All"} if dry_run else None
         return self.request("POST", path_of(self._resource_of(obj), where), obj, query=query)
+
+    def attempt(self, obj: Object) -> tuple[str, list[str]]:
+        """Create an object without storing it; returns why it was refused (empty: it was not), and the warnings."""
+        path = path_of(self._resource_of(obj), obj.get("metadata", {}).get("namespace", ""))
+        response = self._send("POST", path, obj, query={"dryRun": "All"})
+        refusal = "" if response.ok else str(ApiError(response).body.get("message"))
+        return refusal, [json.loads(text) for text in _WARNING.findall(response.headers.get("Warning", ""))]
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Read one object; ApiError with status 404 if there is none."""
@@ -134,6 +141,12 @@ class Client:
             found = self.request("GET", path_of(f"{version}/").rstrip("/"))["resources"]
             self._plurals[version] = {item["kind"]: item["name"] for item in found if "/" not in item["name"]}
         return f"{version}/{self._plurals[version][obj['kind']]}"
+
+    def _send(
+        self, method: str, path: str, body: object, *, query: Mapping[str, str] | None, **headers: str
+    ) -> requests.Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._session().request(method, self._server + path, json=body, params=query, headers=sent, timeout=CALL_SECONDS)
 
     def _session(self) -> requests.Session:
         if not hasattr(self._threads, "session"):
