@@ -185,6 +185,36 @@ MORE_READING = (
         """,
     ),
     Scene(
+        "what is below an absent field is not told again",
+        "absent-field",
+        """
+        validations:
+        - expression: |-
+            object.metadata   // nothing is missing yet
+            .labels           // # warned
+            .team == 'a'
+          message: nope
+        """,
+    ),
+    Scene(
+        "an element of a list has no name to ask by",
+        "absent-field",
+        validations("object.spec.template.spec.containers.all(c, c.securityContext != null)  # warned"),
+        says="containers[*].securityContext may be absent, and reading it then fails; ask has() first, or write .?securityContext",
+    ),
+    Scene(
+        "null is told once in each expression",
+        "null-object",
+        f"""
+        matchConstraints: {ANY_JOB}
+        validations:
+        - expression: |-
+            object.spec.parallelism > 0       // # warned
+            && object.spec.backoffLimit > 0
+          message: nope
+        """,
+    ),
+    Scene(
         "what other kinds share with Jobs",
         "absent-field",
         validations(

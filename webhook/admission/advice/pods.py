@@ -8,6 +8,7 @@ from webhook.admission.advice.nodes import loops, mentions
 from webhook.admission.advice.paths import ELEMENT, Scope, loop_names
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.admission.advice.telling import at_node, at_policy
+from webhook.admission.templates import ANNOTATION, asks_about_templates
 from webhook.cel.syntax import Macro
 from webhook.model.diagnostics import Diagnostic, Level
 
@@ -35,10 +36,11 @@ def pod_advice(subject: Subject) -> Iterator[Diagnostic]:
             "match it too, and add object.spec.?ephemeralContainers.orValue([])"
         )
         yield at_node(subject, part, loop, "missed-containers", message, level=Level.NOTE)
-    if "Pod" in kinds and not kinds & _MAKERS and subject.denies:
+    if "Pod" in kinds and not kinds & _MAKERS and subject.denies and not asks_about_templates(subject.head):
         message = (
             "judges pods only: a Job or Deployment with such a template is admitted, and its pods are denied later, where nobody "
-            "looks; match jobs, cronjobs, deployments, statefulsets and daemonsets too"
+            f"looks; match jobs, cronjobs, deployments, statefulsets and daemonsets too, or annotate it {ANNOTATION}: 'true', "
+            "and check tells it"
         )
         yield at_policy(subject, "missed-templates", message)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.admission.advice.checking import UNKNOWN_FIELD
 from webhook.admission.advice.paths import ELEMENT, Path
 from webhook.admission.advice.schemas import has_path
-from webhook.admission.advice.subject import Role, Subject
+from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.admission.advice.telling import at_node, shown
 from webhook.admission.advice.walk import Access, Walker
 from webhook.admission.shapes import fields_of, type_of
@@ -32,16 +32,26 @@ _TEMPLATED = frozenset({"DaemonSet", "Deployment", "ReplicaSet", "ReplicationCon
 
 
 def reading_advice(subject: Subject) -> Iterator[Diagnostic]:
-    """Look at every field that is read."""
+    """Look at every field that is read.
+
+    Where the object is null, or a field absent, what is read below it fails for the same reason, and is not told again.
+    """
+    nulls: set[tuple[Part, str]] = set()
+    absent: list[tuple[Access, Diagnostic]] = []
     for access in Walker(subject).accesses():
-        yield from _null(subject, access)
+        for root, found in _null(subject, access):
+            if (access.part, root) not in nulls:
+                nulls.add((access.part, root))
+                yield found
         yield from _unknown(subject, access)
-        yield from _absent(subject, access)
+        absent += [(access, found) for found in _absent(subject, access)]
+    told = {(access.part, path) for access, _ in absent for path in access.paths}
+    yield from (found for access, found in absent if told.isdisjoint((access.part, base) for base in access.bases))
 
 
 def _unknown(subject: Subject, access: Access) -> Iterator[Diagnostic]:
     """Tell about a field that some kinds do not have which get to this place; that it is there, ``has()`` may have said."""
-    paths = [(*base, access.step) for base in access.bases]
+    paths = access.paths
     if access.context.knows(paths):
         return
     kinds = access.context.kinds
@@ -58,7 +68,7 @@ def _unknown(subject: Subject, access: Access) -> Iterator[Diagnostic]:
         yield at_node(subject, access.part, access.node, UNKNOWN_FIELD, message)
 
 
-def _null(subject: Subject, access: Access) -> Iterator[Diagnostic]:
+def _null(subject: Subject, access: Access) -> Iterator[tuple[str, Diagnostic]]:
     for root, operation in (("object", "DELETE"), ("oldObject", "CREATE")):
         if (root,) in access.bases and operation in access.context.operations:
             guard = f"{root} == null || …" if access.within.role is Role.VALIDATION else f"{root} != null && …"
@@ -66,11 +76,11 @@ def _null(subject: Subject, access: Access) -> Iterator[Diagnostic]:
                 f"{root} is null on {operation}, which the policy matches, so this fails there; write {guard}, "
                 f"or match {operation} in a policy of its own"
             )
-            yield at_node(subject, access.part, access.node, "null-object", message)
+            yield root, at_node(subject, access.part, access.node, "null-object", message)
 
 
 def _absent(subject: Subject, access: Access) -> Iterator[Diagnostic]:
-    paths = [(*base, access.step) for base in access.bases]
+    paths = access.paths
     if access.step == ELEMENT or access.context.knows(paths):
         return
     kinds = sorted(
@@ -83,17 +93,23 @@ def _absent(subject: Subject, access: Access) -> Iterator[Diagnostic]:
     )
     if not kinds:
         return
-    base, path = _bases(access), shown(min(paths))
     of = f" of a {' or a '.join(kind.kind for kind in kinds)}" if len(access.context.kinds) > 1 else ""
-    if access.step.isidentifier():
-        guard, optional = f"has({path})", f"{base}.?{access.step}"
-    else:
-        guard, optional = f"'{access.step}' in {base}", f"{base}[?'{access.step}']"
-    message = f"{path}{of} may be absent, and reading it then fails; ask {guard} first, or write {optional} with orValue()"
+    guard, optional = _remedies(access)
+    message = (
+        f"{shown(min(paths))}{of} may be absent, and reading it then fails; ask {guard} first, or write {optional} with orValue()"
+    )
     if access.within.role is Role.MESSAGE:
         yield from _fragile(subject, access, message)
     else:
         yield at_node(subject, access.part, access.node, "absent-field", message)
+
+
+def _remedies(access: Access) -> tuple[str, str]:
+    """Return how to ask for a field, and how to read one that may be absent; of an element of a list without what is before it."""
+    base = "" if any(ELEMENT in path for path in access.bases) else _bases(access)
+    if access.step.isidentifier():
+        return f"has({base}.{access.step})" if base else "has()", f"{base}.?{access.step}"
+    return f"'{access.step}' in {base or 'the map'}", f"{base}[?'{access.step}']"
 
 
 def _bases(access: Access) -> str:

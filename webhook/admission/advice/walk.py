@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from webhook.admission.advice.narrowing import Context, optional_paths, when, when_all, when_others
-from webhook.admission.advice.paths import Paths, Scope, is_optional, loop_names, paths_of, step_of
+from webhook.admission.advice.paths import Paths, Scope, below, is_optional, loop_names, paths_of, step_of
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.cel.syntax import Conditional, Index, Logical, Macro, Node, Select, children
 
@@ -24,6 +24,11 @@ class Access:
     """What the field is read of: one path for each way to get there."""
     step: str
     context: Context
+
+    @property
+    def paths(self) -> Paths:
+        """Return the paths of the field."""
+        return below(self.bases, self.step)
 
 
 @dataclass(slots=True)
