@@ -18,7 +18,6 @@ from webhook.admission import (
 )
 from webhook.cli.asking import asker_of
 from webhook.cli.offline import ASSUMED, Offline, custom_kinds, placed
-from webhook.model.access import AccessList
 from webhook.model.cases import Case, Tried
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object, ObjectKey
@@ -64,7 +63,7 @@ def _offline(case: Case, policies: PolicySet) -> Offline:
         limits=EvaluationSettings(),
         default_namespace=_NAMESPACE,
         now=case.now or datetime.now(UTC),
-        authorizer=None if case.access is None else AccessList(case.access),
+        authorizer=case.authorizer,
         custom=custom_kinds(snapshot),
     )
 

@@ -122,9 +122,10 @@ class AccessList:
         return next((rule.answer for rule in self._rules if rule.fits(question)), AccessAnswer(allowed=False))
 
 
-ACCESS_TEXTS = ("user", "userGroup", "verb", "group", "resource", "subresource", "namespace", "name", "path")
+ACCESS_QUESTION = ("user", "userGroup", "verb", "group", "resource", "subresource", "namespace", "name", "path")
+"""Fields of a rule that say which questions it answers; what is left out fits any."""
 ACCESS_ANSWER = {"allowed": bool, "reason": str, "error": str}
-"""What a rule of an access list asks for, and what it answers."""
+"""Fields of a rule that are its answer, and their types."""
 
 
 def access_list(data: Any, *, source: str) -> AccessList:
@@ -134,21 +135,20 @@ def access_list(data: Any, *, source: str) -> AccessList:
     """
     if not isinstance(data, list):
         raise InputError("must be a list of rules", source=source)
-    return AccessList([access_rule(item, source=source, where=f"[{position}]") for position, item in enumerate(data)])
+    return AccessList([_rule(item, source, f"[{position}]") for position, item in enumerate(data)])
 
 
-def access_rule(item: Any, *, source: str, where: str) -> AccessRule:
-    """Read one rule of an access list; InputError for anything else, with ``where`` as its name."""
+def _rule(item: Any, source: str, where: str) -> AccessRule:
     if not isinstance(item, dict):
         raise InputError(f"{where} must be an object", source=source)
-    unknown = [key for key in item if key not in ACCESS_TEXTS and key not in ACCESS_ANSWER]
+    unknown = [key for key in item if key not in ACCESS_QUESTION and key not in ACCESS_ANSWER]
     if unknown:
-        known = ", ".join((*ACCESS_TEXTS, *ACCESS_ANSWER))
+        known = ", ".join((*ACCESS_QUESTION, *ACCESS_ANSWER))
         raise InputError(f"{where} has an unknown field '{unknown[0]}'; a rule has {known}", source=source)
     for key, value in item.items():
         if not isinstance(value, ACCESS_ANSWER.get(key, str)):
             form = "true or false" if key == "allowed" else "a string"
             raise InputError(f"{where}.{key} must be {form}", source=source)
     answer = {"allowed": False, **{key: value for key, value in item.items() if key in ACCESS_ANSWER}}
-    parts = {"user_group" if key == "userGroup" else key: item[key] for key in ACCESS_TEXTS if key in item}
+    parts = {"user_group" if key == "userGroup" else key: item[key] for key in ACCESS_QUESTION if key in item}
     return AccessRule(answer=AccessAnswer(**answer), **parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields as fields_of
 
-from webhook.model.access import ACCESS_TEXTS
+from webhook.model.access import ACCESS_ANSWER, ACCESS_QUESTION
 from webhook.model.groups import OVERRIDES, Capabilities
 from webhook.model.requests import Operation
 from webhook.model.verdicts import Verdict
@@ -215,25 +215,24 @@ def _disruption() -> Schema:
     )
 
 
-def _rule() -> Schema:
-    said: dict[str, Schema] = {name: text("Left out or *: any.") for name in ACCESS_TEXTS}
-    answer = {
-        "allowed": {"type": "boolean", "default": False, "description": "The answer."},
-        "reason": text("Why, for authorizer…reason()."),
-        "error": text("What failed on the way, for authorizer…error()."),
-    }
-    return fields("A rule; one with a path speaks of paths of the API server only.", {**said, **answer})
-
-
 def _surroundings() -> dict[str, Schema]:
     objects: Schema = {"anyOf": [{"type": "string"}, {"type": "object"}]}
     return {
         "namespaceObject": anything("The Namespace of the object."),
         "params": listed("Params beside those among the policies: objects, or names of files.", objects),
         "snapshot": listed("The cluster: objects, or names of files.", objects),
-        "authorizer": listed("Who may do what, for policies that ask; the first rule that fits answers.", _rule()),
+        "authorizer": listed("Who may do what; the first rule that fits a question answers it.", _access()),
         "now": text("When it is asked, for exceptions: 2026-12-31 or 2026-12-31T18:00:00Z; the clock's by default."),
     }
+
+
+def _access() -> Schema:
+    question = {name: text("Of the question; left out: any.") for name in ACCESS_QUESTION}
+    answer: dict[str, Schema] = {
+        name: {"type": "boolean" if kind is bool else "string", "description": "The answer."}
+        for name, kind in ACCESS_ANSWER.items()
+    }
+    return fields("A rule.", {**question, **answer})
 
 
 def _case() -> Schema:
