@@ -54,22 +54,6 @@ def test_what_passes_is_a_line(gangwarden: Gangwarden, repository: Write) -> Non
         assert result.exit_code == 0
 
 
-def test_rules_say_who_may_do_what_and_those_of_a_case_come_first(gangwarden: Gangwarden, write: Write) -> None:
-    write("sizes/policy.yaml", validating("sizes", "authorizer.path('/a').check('get').allowed()"), binding())
-    rule = {"path": "/a", "allowed": True}
-    write(
-        "sizes/cases.yaml",
-        cases(
-            {**case("alice may", 2, "allow"), "user": "alice"},
-            {**case("bob may not", 2, "deny"), "user": "bob"},
-            {**case("bob may here", 2, "allow"), "user": "bob", "authorizer": [{**rule, "user": "bob"}]},
-            authorizer=[{**rule, "user": "alice"}, {**rule, "allowed": False}],
-        ),
-    )
-    result = gangwarden("test", "sizes")
-    assert (result.exit_code, "3 passed" in result.output) == (0, True), result.output
-
-
 def test_what_fails_is_shown_as_a_diff_and_exits_with_1(gangwarden: Gangwarden, repository: Write) -> None:
     repository(SMALL, WRONG)
     result = gangwarden("test")
@@ -178,22 +162,6 @@ def test_an_unbound_policy_denies_unless_told_otherwise(gangwarden: Gangwarden, 
     denied = gangwarden("test")
     assert (denied.exit_code, "taken as denying everywhere" in denied.stderr) == (0, True)
     assert gangwarden("test", "--unbound", "skip").exit_code == 1
-
-
-def test_a_case_says_who_may_do_what(gangwarden: Gangwarden, write: Write) -> None:
-    asks = "authorizer.group('').resource('nodes').check('list').allowed()"
-    write("sizes/policy.yaml", validating("sizes", asks), binding())
-    may = [{"user": "ann", "resource": "nodes", "verb": "list", "allowed": True}]
-    by_ann = {**case("ann may", 2, "allow"), "user": "ann"}
-    by_bob = {**case("bob may not", 2, "deny"), "user": "bob"}
-    asked = {**case("nobody may here", 2, "deny"), "user": "ann", "authorizer": []}
-    write("sizes/cases.yaml", cases(by_ann, by_bob, asked, authorizer=may))
-    assert "3 passed, 0 failed" in gangwarden("test").output
-    write("sizes/cases.yaml", cases(case("nobody can tell", 2, "skip")))
-    assert "1 passed, 0 failed" in gangwarden("test").output
-    write("sizes/cases.yaml", cases(by_ann, authorizer=[{"verb": "list", "allowed": "yes"}]))
-    result = gangwarden("test")
-    assert (result.exit_code, "[0].allowed must be true or false" in result.output) == (4, True)
 
 
 def test_coverage_names_what_no_case_brings_about(gangwarden: Gangwarden, repository: Write, write: Write) -> None:

@@ -75,22 +75,6 @@ def test_cases_are_no_part_of_a_policy_set(tmp_path: Path) -> None:
 CASE = {"name": "x", "object": JOB, **DENIED}
 
 
-def test_without_rules_nobody_can_tell_who_may_do_what_and_an_empty_list_denies_all(tmp_path: Path) -> None:
-    (without,) = load(tmp_path, document(CASE))
-    (empty,) = load(tmp_path, document({**CASE, "authorizer": []}))
-    assert (without.access, empty.access) == (None, ())
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [({"usr": "alice"}, "unknown field"), ({"allowed": "yes"}, "a rule.allowed must be true or false")],
-)
-def test_a_rule_that_is_none_has_its_place(tmp_path: Path, rule: Object, message: str) -> None:
-    with pytest.raises(PolicySetError, match=message) as raised:
-        load(tmp_path, document(CASE, authorizer=[{"user": "bob"}, rule]))
-    assert {error.field for error in raised.value.errors} <= {"spec.authorizer[1]", "spec.authorizer[1].usr"}
-
-
 @pytest.mark.parametrize(
     ("case", "field", "message"),
     [
