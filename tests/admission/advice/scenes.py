@@ -200,7 +200,7 @@ MORE_READING = (
         "an element of a list has no name to ask by",
         "absent-field",
         validations("object.spec.template.spec.containers.all(c, c.securityContext != null)  # warned"),
-        says="containers[*].securityContext may be absent, and reading it then fails; ask has() first, or write .?securityContext",
+        says="[*].securityContext may be absent, and reading it then fails; ask has() first, or write .?securityContext",
     ),
     Scene(
         "null is told once in each expression",
