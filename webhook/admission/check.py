@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from webhook.admission.ask import as_stored
 from webhook.admission.attach import Surroundings
+from webhook.admission.defaults import apply_defaults
 from webhook.admission.diff import diff
 from webhook.admission.mutate import MutatingRound, run_mutating
 from webhook.admission.policyset import PolicySet
+from webhook.admission.templates import asking_policies, pod_requests
 from webhook.groups import pod_group_object, workload_object
 from webhook.model.groups import GroupPlan, Route
 from webhook.model.objects import Object
-from webhook.model.requests import AdmissionRequest
+from webhook.model.requests import AdmissionRequest, Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Denied, Finding, Patched, Verdict
 from webhook.rules import Complete, Situation, judge
@@ -44,7 +46,24 @@ class Checker:
         if not findings:
             findings = (Finding(policy="", verdict=Verdict.SKIP, message="no policy matches"),)
         obj = request.object or request.old_object or {}
-        return tuple(_result(finding, source, obj, mutated) for finding in findings)
+        results = tuple(_result(finding, source, obj, mutated) for finding in findings)
+        if isinstance(answer, Denied) or judged.object is None or judged.operation is Operation.DELETE:
+            return results
+        return (*results, *self._of_templates(judged.object, source, is_raw=complete is None))
+
+    def _of_templates(self, workload: Object, source: str, *, is_raw: bool) -> Iterator[Result]:
+        """Yield what policies that want to see pods before they exist say of this workload's."""
+        policies = asking_policies(self.policies)
+        if not (policies.validating or policies.mutating):
+            return
+        checker = replace(self, policies=policies)
+        for path, request in pod_requests(workload):
+            asked = request if is_raw else request.with_object(apply_defaults(request.object or {}))
+            for result in checker.check(asked, source=source):
+                finding = result.finding
+                if finding.policy:
+                    place = f"{path}.{finding.field}" if finding.field else ""
+                    yield replace(result, finding=replace(finding, field=place))
 
 
 def created_objects(owner: Object, plan: GroupPlan) -> tuple[Object, ...]:

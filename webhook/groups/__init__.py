@@ -11,6 +11,7 @@ from webhook.groups.names import group_name, is_record_of_another, recorded_name
 from webhook.groups.native import check_native, choose_route, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
+from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
 from webhook.groups.recorded import is_whole, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
@@ -45,6 +46,7 @@ __all__ = [
     "plan_without_policy",
     "planned_by_kubernetes",
     "pod_group_object",
+    "read_path",
     "reason_to_leave_alone",
     "recorded_names",
     "recorded_policy",
