@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.bench import binding, cel_go, check, expressions, feed, review, room
+from tests.bench import binding, cel_go, check, explosion, expressions, feed, review, room
 from tests.bench.figures import Report, Section
 from tests.bench.render import to_json, to_markdown, to_text
 from tests.controlplane.build import kubernetes_version
@@ -23,6 +23,7 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "review": review.measure,
     "cel": expressions.measure,
     "cel-go": cel_go.measure,
+    "explosion": explosion.measure,
     "feed": feed.measure,
     "check": check.measure,
     "room": room.measure,

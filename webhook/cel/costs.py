@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from webhook.cel import types
@@ -96,27 +97,27 @@ def charge_traversal(budget: Budget, value: Any, *_: Any) -> None:
 
 
 def _traverse(value: Any) -> Iterator[int]:
-    """Yield the price of walking through everything in parts; empty lists and maps cost nothing, if they are not very many."""
-    total, containers, waiting = 0, 0, [value]
-    while waiting:
-        if total > _UNCOUNTED or containers > _UNCOUNTED:
-            yield total + beyond(containers)
-            total, containers = 0, 0
-        item = waiting.pop()
-        kind = type(item)
-        if kind is str:
-            total += (len(item) if item.isascii() else len(item.encode("utf-8", "replace"))) // 10
-        elif kind is list:
-            containers += not item
-            waiting.extend(item)
-        elif kind is bytes:
-            total += len(item) // 10
-        elif isinstance(item, Mapping):
-            containers += not item
-            for pair in entries_of(item):
-                waiting.extend(pair)
+    """Yield the price of walking through everything in parts; lists and maps themselves cost nothing, unless very many."""
+    total, containers = 0, 0
+    open_: list[Iterator[Any]] = [iter((value,))]
+    while open_:
+        for item in open_[-1]:
+            if total > _UNCOUNTED or containers > _UNCOUNTED:
+                yield total + beyond(containers)
+                total, containers = 0, 0
+            kind = type(item)
+            if kind is str:
+                total += (len(item) if item.isascii() else len(item.encode("utf-8", "replace"))) // 10
+            elif kind is bytes:
+                total += len(item) // 10
+            elif kind is list or isinstance(item, Mapping):
+                containers += 1
+                open_.append(iter(item) if kind is list else chain.from_iterable(entries_of(item)))
+                break
+            else:
+                total += 1
         else:
-            total += 1
+            open_.pop()
     yield total
 
 

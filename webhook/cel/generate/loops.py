@@ -47,12 +47,12 @@ def _turns(items: str, run: str, local: list[str]) -> str:
 def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
     writer, rates = emitter.writer, emitter.prices.rates(node)
     items, local = _emit_items(emitter, node)
-    result, rest = writer.name("v"), writer.name("i")
+    result, rest, run = writer.name("v"), writer.name("i"), writer.name("t")
+    writer.add(f"{rest} = {run} = iter({items})")
     before = writer.reserve()
-    writer.add(f"{rest} = iter({items})")
     writer.add(f"{result} = {stop}")
     with emitter.turn():
-        with writer.block(_turns(items, rest, local)):
+        with writer.block(_turns(items, run, local)):
             turn, look = writer.reserve(), writer.reserve()
             with emitter.scope(node.variables, local):
                 jump(emitter, node.body, lambda: writer.add("break"), when=stop, last=True)
@@ -73,7 +73,7 @@ def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
         turn.text, look.text = f"c += {price}", LOOK
     else:
         room = emitter.refer(runtime.room, "ROOM")
-        before.text = f"if c + len({items}) * {price} > T: {items}, T = {room}(B, {items}, c, {price}, MARGIN)"
+        before.text = f"if c + len({items}) * {price} > T: {run}, T = {room}(B, (len({items}), {rest}), c, {price}, MARGIN)"
         end.text = f"c += len({items}) * {price}"
     emitter.looks = True
     return Value(result, types.BOOL)
