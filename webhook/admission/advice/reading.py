@@ -105,7 +105,7 @@ def _absent(subject: Subject, access: Access) -> Iterator[Diagnostic]:
 
 
 def _remedies(access: Access) -> tuple[str, str]:
-    """Return how to ask for a field, and how to read one that may be absent; in an element of a list without what comes before."""
+    """Return how to ask for a field, and how to read one that may be absent; in an element of a list without its beginning."""
     base = "" if any(ELEMENT in path for path in access.bases) else _bases(access)
     if access.step.isidentifier():
         return f"has({base}.{access.step})" if base else "has()", f"{base}.?{access.step}"
