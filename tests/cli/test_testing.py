@@ -164,6 +164,22 @@ def test_an_unbound_policy_denies_unless_told_otherwise(gangwarden: Gangwarden, 
     assert gangwarden("test", "--unbound", "skip").exit_code == 1
 
 
+def test_a_case_says_who_may_do_what(gangwarden: Gangwarden, write: Write) -> None:
+    asks = "authorizer.group('').resource('nodes').check('list').allowed()"
+    write("sizes/policy.yaml", validating("sizes", asks), binding())
+    may = [{"user": "ann", "resource": "nodes", "verb": "list", "allowed": True}]
+    by_ann = {**case("ann may", 2, "allow"), "user": "ann"}
+    by_bob = {**case("bob may not", 2, "deny"), "user": "bob"}
+    asked = {**case("nobody may here", 2, "deny"), "user": "ann", "authorizer": []}
+    write("sizes/cases.yaml", cases(by_ann, by_bob, asked, authorizer=may))
+    assert "3 passed, 0 failed" in gangwarden("test").output
+    write("sizes/cases.yaml", cases(case("nobody can tell", 2, "skip")))
+    assert "1 passed, 0 failed" in gangwarden("test").output
+    write("sizes/cases.yaml", cases(by_ann, authorizer=[{"verb": "list", "allowed": "yes"}]))
+    result = gangwarden("test")
+    assert (result.exit_code, "[0].allowed must be true or false" in result.output) == (4, True)
+
+
 def test_coverage_names_what_no_case_brings_about(gangwarden: Gangwarden, repository: Write, write: Write) -> None:
     repository(SMALL)
     write("other/policy.yaml", validating("other"), binding("other", "other"))

@@ -63,6 +63,7 @@ def _offline(case: Case, policies: PolicySet) -> Offline:
         limits=EvaluationSettings(),
         default_namespace=_NAMESPACE,
         now=case.now or datetime.now(UTC),
+        authorizer=case.authorizer,
         custom=custom_kinds(snapshot),
     )
 

@@ -122,8 +122,10 @@ class AccessList:
         return next((rule.answer for rule in self._rules if rule.fits(question)), AccessAnswer(allowed=False))
 
 
-_TEXTS = ("user", "userGroup", "verb", "group", "resource", "subresource", "namespace", "name", "path")
-_ANSWER = {"allowed": bool, "reason": str, "error": str}
+ACCESS_QUESTION = ("user", "userGroup", "verb", "group", "resource", "subresource", "namespace", "name", "path")
+"""Fields of a rule that say which questions it answers; what is left out fits any."""
+ACCESS_ANSWER = {"allowed": bool, "reason": str, "error": str}
+"""Fields of a rule that are its answer, and their types."""
 
 
 def access_list(data: Any, *, source: str) -> AccessList:
@@ -139,14 +141,14 @@ def access_list(data: Any, *, source: str) -> AccessList:
 def _rule(item: Any, source: str, where: str) -> AccessRule:
     if not isinstance(item, dict):
         raise InputError(f"{where} must be an object", source=source)
-    unknown = [key for key in item if key not in _TEXTS and key not in _ANSWER]
+    unknown = [key for key in item if key not in ACCESS_QUESTION and key not in ACCESS_ANSWER]
     if unknown:
-        known = ", ".join((*_TEXTS, *_ANSWER))
+        known = ", ".join((*ACCESS_QUESTION, *ACCESS_ANSWER))
         raise InputError(f"{where} has an unknown field '{unknown[0]}'; a rule has {known}", source=source)
     for key, value in item.items():
-        if not isinstance(value, _ANSWER.get(key, str)):
+        if not isinstance(value, ACCESS_ANSWER.get(key, str)):
             form = "true or false" if key == "allowed" else "a string"
             raise InputError(f"{where}.{key} must be {form}", source=source)
-    answer = {"allowed": False, **{key: value for key, value in item.items() if key in _ANSWER}}
-    parts = {"user_group" if key == "userGroup" else key: item[key] for key in _TEXTS if key in item}
+    answer = {"allowed": False, **{key: value for key, value in item.items() if key in ACCESS_ANSWER}}
+    parts = {"user_group" if key == "userGroup" else key: item[key] for key in ACCESS_QUESTION if key in item}
     return AccessRule(answer=AccessAnswer(**answer), **parts)

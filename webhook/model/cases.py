@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webhook.model.access import AccessList
 from webhook.model.objects import Object
 from webhook.model.policies import Origin
 from webhook.model.requests import Operation, UserInfo
@@ -48,6 +49,8 @@ class Case:
     """When it is asked: which exceptions have expired. None: whatever the clock says."""
     params: tuple[Object, ...] = ()
     snapshot: tuple[Object, ...] = ()
+    authorizer: AccessList | None = None
+    """Who may do what; None: nobody can tell, and rules that ask are skipped."""
     expect: Expectation
 
 

@@ -2,7 +2,7 @@
 
 ``spec.policies`` names files or folders relative to the test's own file (default: its folder). ``namespaceObject``,
 ``params`` and ``snapshot`` serve all cases; a case may add its own. ``now`` is the moment at which exceptions are judged (the
-clock's without it). Params and snapshot take objects or names of files.
+clock's without it); ``authorizer`` lists who may do what (see model.access). Params and snapshot take objects or names of files.
 A case has a ``name``, an ``operation`` (default CREATE; DELETE takes the object as the old one), ``object`` or ``file``
 (``jobs.yaml#1`` is its second document), ``oldObject`` or ``oldFile``, ``subResource``, ``user``, ``groups``, ``expect``.
 ``expect`` needs a ``verdict`` (allow, deny, warn, audit, error, skip) and may say ``policy``, ``binding``, ``rule``
@@ -15,7 +15,8 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from webhook.errors import CasesError, PolicyError
+from webhook.errors import CasesError, InputError, PolicyError
+from webhook.model.access import ACCESS_ANSWER, ACCESS_QUESTION, AccessList, access_list
 from webhook.model.cases import Case, Expectation, PolicyTest
 from webhook.model.objects import Object
 from webhook.model.requests import Operation, UserInfo
@@ -48,7 +49,7 @@ def load_cases(path: str | Path) -> tuple[PolicyTest, ...]:
 
 def _test(root: Cursor) -> PolicyTest:
     spec, meta = spec_of(root), root.mapping("metadata")
-    spec.only("policies", "namespaceObject", "params", "snapshot", "now", "cases")
+    spec.only("policies", "namespaceObject", "params", "snapshot", "now", "authorizer", "cases")
     folder = Path(root.document.path).parent
     policies = [folder / name for name in spec.texts("policies")] or [folder]
     for policy in policies:
@@ -71,7 +72,7 @@ def _test(root: Cursor) -> PolicyTest:
 def _case(cursor: Cursor, spec: Cursor) -> Case | None:
     cursor.only(
         "name", "operation", "object", "file", "oldObject", "oldFile", "subResource", "user", "groups", "namespaceObject",
-        "params", "snapshot", "now", "expect",
+        "params", "snapshot", "now", "authorizer", "expect",
     )  # fmt: skip
     operation = Operation(cursor.text("operation", "CREATE", choices=_OPERATIONS))
     obj, old = _given(cursor, "object", "file"), _given(cursor, "oldObject", "oldFile")
@@ -95,6 +96,7 @@ def _case(cursor: Cursor, spec: Cursor) -> Case | None:
         namespace_object=_namespace(cursor) or _namespace(spec),
         params=(*_objects(spec, "params"), *_objects(cursor, "params")),
         now=_moment(cursor) or _moment(spec),
+        authorizer=_access(cursor if cursor.has("authorizer") else spec),
         snapshot=(*_objects(spec, "snapshot"), *_objects(cursor, "snapshot")),
         expect=expect,
     )
@@ -125,6 +127,18 @@ def _expectation(case: Cursor) -> Expectation | None:
 def _namespace(cursor: Cursor) -> Object | None:
     found = cursor.mapping("namespaceObject")
     return found.plain() if found else None
+
+
+def _access(cursor: Cursor) -> AccessList | None:
+    """Read who may do what, for policies that ask."""
+    if not cursor.has("authorizer"):
+        return None
+    rules = [item.only(*ACCESS_QUESTION, *ACCESS_ANSWER).plain() for item in cursor.mappings("authorizer")]
+    try:
+        return access_list(rules, source=cursor.document.path)
+    except InputError as error:
+        cursor.fail(str(error.args[0]), "authorizer")
+        return None
 
 
 def _moment(cursor: Cursor) -> datetime | None:

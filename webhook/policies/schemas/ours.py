@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields as fields_of
 
+from webhook.model.access import ACCESS_ANSWER, ACCESS_QUESTION
 from webhook.model.groups import OVERRIDES, Capabilities
 from webhook.model.requests import Operation
 from webhook.model.verdicts import Verdict
@@ -220,8 +221,18 @@ def _surroundings() -> dict[str, Schema]:
         "namespaceObject": anything("The Namespace of the object."),
         "params": listed("Params beside those among the policies: objects, or names of files.", objects),
         "snapshot": listed("The cluster: objects, or names of files.", objects),
+        "authorizer": listed("Who may do what; the first rule that fits a question answers it.", _access()),
         "now": text("When it is asked, for exceptions: 2026-12-31 or 2026-12-31T18:00:00Z; the clock's by default."),
     }
+
+
+def _access() -> Schema:
+    question = {name: text("Of the question; left out: any.") for name in ACCESS_QUESTION}
+    answer: dict[str, Schema] = {
+        name: {"type": "boolean" if kind is bool else "string", "description": "The answer."}
+        for name, kind in ACCESS_ANSWER.items()
+    }
+    return fields("A rule.", {**question, **answer})
 
 
 def _case() -> Schema:
