@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +14,8 @@ import pytest
 
 from tests.policies.test_files import mount
 from tests.policies.writing import binding, validating, yaml_of
-from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, Swapped, load_policies
+from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, Swapped, load_policies, watch
+from webhook.policies.files import read_sources
 from webhook.settings import ReloadSettings
 
 QUICK = ReloadSettings(poll_seconds=30.0, settle_seconds=0.02)
@@ -181,3 +184,16 @@ async def test_a_bug_that_a_file_lays_bare_does_not_end_the_watching(folder: Pat
     swap = await watched.watcher.check()
     assert isinstance(swap, Kept)
     assert "internal error while loading: RuntimeError: boom" in swap.because
+
+
+def test_loading_collects_nothing_and_gives_way_quickly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[bool, bool]] = []
+    usual = sys.getswitchinterval()
+
+    def load(_: object) -> None:
+        seen.append((gc.isenabled(), sys.getswitchinterval() < usual))
+
+    monkeypatch.setattr(watch, "_compile", load)
+    watch._compile_beside(read_sources([folder], limit_bytes=1_000_000))
+    assert seen == [(False, True)]
+    assert (gc.isenabled(), sys.getswitchinterval()) == (True, usual)

@@ -8,6 +8,8 @@ no notification comes (configmap-reload 190, opa 2588). Files are taken once two
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +23,8 @@ from webhook.policies.load import compile_sources
 from webhook.policies.store import PolicyStore, Swap
 from webhook.settings import ReloadSettings
 
+_TURN_SECONDS = 0.0005
+"""How long loading keeps other threads waiting for their turn; Python's own 5 ms are several reviews."""
 _SETTLE_ROUNDS = 50
 """Rounds of settling after which changing files are taken as they are, so that a busy writer cannot hold us off."""
 
@@ -65,7 +69,7 @@ class PolicyWatcher:
             return None
         sources = await self._settled(sources)
         self._seen = sources.revision
-        swap = self._store.offer(await asyncio.to_thread(_compile, sources))
+        swap = self._store.offer(await asyncio.to_thread(_compile_beside, sources))
         self._told(swap)
         return swap
 
@@ -90,6 +94,23 @@ class PolicyWatcher:
         with suppress(OSError, RuntimeError):  # no inotify here, or its limits are used up
             async for _ in awatch(*folders, watch_filter=None, stop_event=stop, step=50, debounce=200):
                 self._woken.set()
+
+
+def _compile_beside(sources: Sources) -> PolicySet | PolicySetError:
+    """Load while the process goes on answering, which must not notice it.
+
+    A collection of all objects would hold every review for half a second where there are hundreds of policies. So there is none
+    while loading, and what is there afterwards is left out of later ones: it lives long, and goes without them when replaced.
+    """
+    interval = sys.getswitchinterval()
+    gc.disable()
+    sys.setswitchinterval(_TURN_SECONDS)
+    try:
+        return _compile(sources)
+    finally:
+        sys.setswitchinterval(interval)
+        gc.freeze()
+        gc.enable()
 
 
 def _compile(sources: Sources) -> PolicySet | PolicySetError:
