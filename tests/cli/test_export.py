@@ -74,3 +74,11 @@ def test_exit_codes(gangwarden: Gangwarden, write: Write) -> None:
     write("p.yaml", validating(), binding())
     write(FILE, "kind: Mine")
     assert gangwarden("policies", "export", "-p", "p.yaml", "--out", "out").exit_code == 2
+
+
+def test_an_export_does_not_go_where_the_next_one_reads(gangwarden: Gangwarden, write: Write) -> None:
+    write("policies/p.yaml", validating(), binding())
+    done = gangwarden("policies", "export", "-p", "policies", "--out", "policies/out")
+    assert done.exit_code == 2
+    assert "--out policies/out lies within policies" in done.stderr
+    assert not Path("policies/out").exists()

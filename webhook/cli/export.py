@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from webhook.cli.options import now_option, policy_option
+from webhook.errors import UsageError
 from webhook.policies import WORKLOAD, Export, LeftOut, bundled_policies, plan_export, write_export
 from webhook.reports import API_VERSION, json_text, print_notes, terminal
 
@@ -32,7 +33,11 @@ def policies_command() -> None:
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def export_command(policies: tuple[str, ...], out: Path, now: datetime | None, output: str) -> None:
     """Write the policies that the API server can judge by itself, from files; exit with 1 if a native one is left out."""
-    export = plan_export(policies or (bundled_policies(),), now=now)
+    paths = tuple(map(Path, policies)) or (bundled_policies(),)
+    for path in paths:
+        if out.resolve().is_relative_to(path.resolve()):
+            raise UsageError(f"--out {out} lies within {path}, where the next export would read what this one writes")
+    export = plan_export(paths, now=now)
     removed = write_export(export, out)
     click.echo(_json(export, removed, out) if output == "json" else _text(export, removed, out))
     print_notes(terminal(stderr=True), (f"note: {note}" for note in export.notes))
