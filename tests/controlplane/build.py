@@ -75,6 +75,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("helm", "helm.sh/helm/v4/cmd/helm", "v4.3.1"),
     Program("apidefaults", "./defaults"),
     Program("apischema", "./schema"),
+    Program("workloads", "./workloads"),
     Program("celoracle", "./", module=HERE.parent / "oracle"),
 )
 

@@ -4,27 +4,32 @@ Knows WorkloadPolicies, the rules that every policy shares, and the shapes of ``
 client and no clock; it never asks the cluster and never creates anything: it returns plans.
 """
 
+from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
 from webhook.groups.causes import Cause, why_waiting
 from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
-from webhook.groups.native import check_native, choose_route, is_native, native_group, planned_by_kubernetes, schedule
+from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
+from webhook.groups.owners import owners_above
 from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
 from webhook.groups.recorded import is_whole, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
-from webhook.groups.states import age_seconds, has_ended, is_finished, members_of
+from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
 
 __all__ = [
     "Cause",
     "CompiledGroup",
     "CompiledWorkload",
     "GroupFailure",
+    "GroupItem",
     "GroupProblem",
+    "Wrong",
     "age_seconds",
     "check_capabilities",
+    "check_item",
     "check_native",
     "choose_route",
     "compile_workload",
@@ -34,13 +39,17 @@ __all__ = [
     "has_native_scheduling",
     "is_cron_jobs",
     "is_finished",
+    "is_job",
     "is_native",
     "is_record_of_another",
+    "is_suspended",
     "is_whole",
     "members_of",
     "missing_groups",
     "native_group",
+    "owners_above",
     "plan_group",
+    "plan_item",
     "plan_orphans",
     "plan_recorded",
     "plan_without_policy",

@@ -81,11 +81,10 @@ def _always(value: Object) -> Callable[[Any], Object]:
 
 def _group_fields(group: PlannedGroup) -> Object:
     policy: Object = {"basic": {}} if group.min_count is None else {"gang": {"minCount": group.min_count}}
-    fields: Object = {
-        "schedulingPolicy": policy,
+    fields: Object = {"schedulingPolicy": policy}
+    if group.disrupt_all is not None:
         # Written out even where it is the default: a gang defaults to `single`, and the field cannot be changed later.
-        "disruptionMode": {"all": {}} if group.disrupt_all else {"single": {}},
-    }
+        fields["disruptionMode"] = {"all": {}} if group.disrupt_all else {"single": {}}
     if group.topology_key:
         fields["schedulingConstraints"] = {"topology": [{"key": group.topology_key}]}
     if group.priority_class_name:

@@ -66,7 +66,8 @@ class PlannedGroup:
     """How many pods the group has in all."""
     min_count: int | None
     """None: schedulingPolicy basic."""
-    disrupt_all: bool = True
+    disrupt_all: bool | None = True
+    """None: nothing is said, and the API server takes ``single``."""
     topology_key: str = ""
     priority_class_name: str = ""
     resource_claims: tuple[dict[str, str], ...] = ()
