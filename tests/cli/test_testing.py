@@ -170,7 +170,7 @@ def test_a_case_says_who_may_do_what(gangwarden: Gangwarden, write: Write) -> No
     may = [{"user": "ann", "resource": "nodes", "verb": "list", "allowed": True}]
     by_ann = {**case("ann may", 2, "allow"), "user": "ann"}
     by_bob = {**case("bob may not", 2, "deny"), "user": "bob"}
-    asked = {**case("nobody may here", 2, "deny"), "user": "ann", "authorizer": []}
+    asked = {**case("nobody may here", 2, "deny"), "user": "ann", "authorizer": [{"allowed": False}]}
     write("sizes/cases.yaml", cases(by_ann, by_bob, asked, authorizer=may))
     assert "3 passed, 0 failed" in gangwarden("test").output
     write("sizes/cases.yaml", cases(case("nobody can tell", 2, "skip")))

@@ -10,6 +10,7 @@ import pytest
 from tests.builders import job, namespace, pod_group
 from tests.policies.writing import OURS, validating, yaml_of
 from webhook.errors import PolicySetError
+from webhook.model.access import AccessQuestion, AccessUser
 from webhook.model.cases import Case
 from webhook.model.objects import Object
 from webhook.model.requests import Operation, UserInfo
@@ -112,3 +113,23 @@ def test_a_case_is_refused_for(tmp_path: Path, case: Object, field: str, message
 def test_a_test_is_refused_for(tmp_path: Path, spec: Object, message: str) -> None:
     with pytest.raises(PolicySetError, match=message):
         load(tmp_path, document(*spec.pop("cases"), **spec))
+
+
+def test_without_rules_nobody_can_tell_who_may_do_what_and_a_case_speaks_before_all_cases(tmp_path: Path) -> None:
+    (without,) = load(tmp_path, document(CASE))
+    assert without.authorizer is None
+    shared, own = {"verb": "list", "allowed": True}, {"user": "bob", "allowed": False}
+    question = AccessQuestion(user=AccessUser(name="bob"), verb="list", resource="nodes")
+    for given, allowed in (([], True), ([own], False)):
+        (case,) = load(tmp_path, document({**CASE, "authorizer": given}, authorizer=[shared]))
+        assert case.authorizer is not None
+        assert case.authorizer.authorize(question).allowed is allowed
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [({"usr": "alice"}, "unknown field"), ({"allowed": "yes"}, r"\[1\].allowed must be true or false")],
+)
+def test_a_rule_that_is_none_is_told(tmp_path: Path, rule: Object, message: str) -> None:
+    with pytest.raises(PolicySetError, match=message):
+        load(tmp_path, document(CASE, authorizer=[{"user": "bob"}, rule]))

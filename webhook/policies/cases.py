@@ -96,7 +96,7 @@ def _case(cursor: Cursor, spec: Cursor) -> Case | None:
         namespace_object=_namespace(cursor) or _namespace(spec),
         params=(*_objects(spec, "params"), *_objects(cursor, "params")),
         now=_moment(cursor) or _moment(spec),
-        authorizer=_access(cursor if cursor.has("authorizer") else spec),
+        authorizer=_access(cursor, spec),
         snapshot=(*_objects(spec, "snapshot"), *_objects(cursor, "snapshot")),
         expect=expect,
     )
@@ -129,16 +129,19 @@ def _namespace(cursor: Cursor) -> Object | None:
     return found.plain() if found else None
 
 
-def _access(cursor: Cursor) -> AccessList | None:
-    """Read who may do what, for policies that ask."""
-    if not cursor.has("authorizer"):
-        return None
-    rules = [item.only(*ACCESS_QUESTION, *ACCESS_ANSWER).plain() for item in cursor.mappings("authorizer")]
-    try:
-        return access_list(rules, source=cursor.document.path)
-    except InputError as error:
-        cursor.fail(str(error.args[0]), "authorizer")
-        return None
+def _access(*places: Cursor) -> AccessList | None:
+    """Read who may do what: the case's own rules before those of all cases, for the first that fits counts."""
+    given = [place for place in places if place.has("authorizer")]
+    rules: list[Object] = []
+    for place in given:
+        found = [item.only(*ACCESS_QUESTION, *ACCESS_ANSWER).plain() for item in place.mappings("authorizer")]
+        try:
+            access_list(found, source=place.document.path)
+        except InputError as error:
+            place.fail(str(error.args[0]), "authorizer")
+        else:
+            rules += found
+    return access_list(rules, source=places[0].document.path) if given else None
 
 
 def _moment(cursor: Cursor) -> datetime | None:

@@ -221,18 +221,18 @@ def _surroundings() -> dict[str, Schema]:
         "namespaceObject": anything("The Namespace of the object."),
         "params": listed("Params beside those among the policies: objects, or names of files.", objects),
         "snapshot": listed("The cluster: objects, or names of files.", objects),
-        "authorizer": listed("Who may do what; the first rule that fits a question answers it.", _access()),
+        "authorizer": listed("Who may do what, for policies that ask; the first rule that fits answers.", _access()),
         "now": text("When it is asked, for exceptions: 2026-12-31 or 2026-12-31T18:00:00Z; the clock's by default."),
     }
 
 
 def _access() -> Schema:
-    question = {name: text("Of the question; left out: any.") for name in ACCESS_QUESTION}
+    question = {name: text("Left out or *: any.") for name in ACCESS_QUESTION}
     answer: dict[str, Schema] = {
         name: {"type": "boolean" if kind is bool else "string", "description": "The answer."}
         for name, kind in ACCESS_ANSWER.items()
     }
-    return fields("A rule.", {**question, **answer})
+    return fields("A rule; one with a path speaks of paths of the API server only.", {**question, **answer})
 
 
 def _case() -> Schema:
