@@ -38,7 +38,11 @@ def parse_expression(text: str) -> Node:
 
 def inspect_expression(text: str, declarations: Declarations) -> Inspection:
     """Check an expression and keep all mistakes; raises CompileError only where it cannot be parsed."""
-    root = parse_expression(text)
+    return inspect_node(parse_expression(text), declarations)
+
+
+def inspect_node(root: Node, declarations: Declarations) -> Inspection:
+    """Check an expression that has been parsed; it may be checked again, under other declarations."""
     checker = Checker(declarations, MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS)
     checker.check(root)
     errors = checker.errors

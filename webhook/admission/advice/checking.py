@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from webhook.admission.advice.subject import Part, Role, Subject, kinds_of
 from webhook.admission.advice.telling import at_place
-from webhook.cel import CompileError, Declarations, Inspection, inspect_expression
+from webhook.cel import CompileError, Declarations, Inspection
+from webhook.cel.inspect import inspect_node
 from webhook.cel.types import AUTHORIZER, Type
 from webhook.model.diagnostics import Diagnostic
 from webhook.model.objects import Kind
@@ -23,6 +24,7 @@ from webhook.rules.field_types import object_type
 
 _KINDS_LIMIT = 10
 """The checker looks at no more kinds than that (maxTypesToCheck)."""
+_WORDS = {Role.VALIDATION: "expression", Role.MESSAGE: "messageExpression"}
 UNKNOWN_FIELD = "unknown-field"
 _STRUCTURAL = re.compile(r"applied to .*\b(object|map\(dyn, dyn\))")
 """Complaints about structs of several types, or a struct and a map: to the checker different, when evaluated all of them maps."""
@@ -41,15 +43,15 @@ class ExpressionWarning:
 def expression_warnings(subject: Subject) -> tuple[ExpressionWarning, ...]:
     """Return what the API server's controller writes into the status of a ValidatingAdmissionPolicy."""
     found = []
-    for part in subject.having(Role.VALIDATION, Role.MESSAGE):
+    for part, inspections in _inspections(subject, exact=True).items():
         texts = [
             f"{kind.group}/{kind.version}, Kind={kind.kind}: {_told(inspected, part)}\n"
-            for kind, inspected in _inspections(subject, part, exact=True)
+            for kind, inspected in inspections
             if inspected.errors
         ]
-        if texts:
-            word = "expression" if part.role is Role.VALIDATION else "messageExpression"
-            found.append(ExpressionWarning(field=f"spec.validations[{part.index}].{word}", warning="\n".join(texts)))
+        if texts and part.role in _WORDS:
+            field = f"spec.validations[{part.index}].{_WORDS[part.role]}"
+            found.append(ExpressionWarning(field=field, warning="\n".join(texts)))
     return tuple(found)
 
 
@@ -60,42 +62,41 @@ def typing_advice(subject: Subject) -> Iterator[Diagnostic]:
     """
     if subject.policy is None:
         return
-    for part in subject.having(Role.VARIABLE, Role.VALIDATION, Role.MESSAGE):
-        inspections = [inspected for _, inspected in _inspections(subject, part, exact=False)]
-        if not inspections:
-            continue
-        places = [{(error.line, error.column) for error in inspected.errors} for inspected in inspections]
+    for part, inspections in _inspections(subject, exact=False).items():
+        places = [{(error.line, error.column) for error in inspected.errors} for _, inspected in inspections]
         everywhere = set.intersection(*places)
-        for error in inspections[0].errors:
+        for error in inspections[0][1].errors:
             if (error.line, error.column) in everywhere and not _STRUCTURAL.search(error.message):
                 rule = UNKNOWN_FIELD if error.message.startswith("undefined field") else "type-mismatch"
                 yield at_place(subject, part, (error.line, error.column), rule, error.message)
 
 
-def _inspections(subject: Subject, part: Part, *, exact: bool) -> Iterator[tuple[Kind, Inspection]]:
-    """Check an expression for each kind."""
+def _inspections(subject: Subject, *, exact: bool) -> dict[Part, list[tuple[Kind, Inspection]]]:
+    """Check variables, validations and messages for each kind; no entry where there is no kind to check them for."""
     base = declare(ADMISSION_ROOTS, has_params=subject.head.param_kind is not None)
     types = {name: type_ for name, type_ in base.types.items() if not exact or name != "authorizer.requestResource"}
-    params = subject.head.param_kind and object_type(
-        Kind.parse(subject.head.param_kind.api_version, subject.head.param_kind.kind), exact=exact
-    )
+    if (params := subject.head.param_kind) and (
+        declared := object_type(Kind.parse(params.api_version, params.kind), exact=exact)
+    ):
+        types["params"] = declared
+    found: dict[Part, list[tuple[Kind, Inspection]]] = {}
     for kind in _checked_kinds(subject):
         declared = object_type(kind, exact=exact)
         if declared is not None:
-            objects = {"object": declared, "oldObject": declared} | ({"params": params} if params else {})
-            declarations = replace(base, types={**types, **objects})
-            yield kind, inspect_expression(part.expression.text, _with_variables(subject, declarations, part))
+            declarations = replace(base, types={**types, "object": declared, "oldObject": declared})
+            for part, inspected in _inspected(subject, declarations):
+                found.setdefault(part, []).append((kind, inspected))
+    return found
 
 
-def _with_variables(subject: Subject, base: Declarations, until: Part) -> Declarations:
-    """Add the types of the variables that an expression may read: of a variable, those before it."""
+def _inspected(subject: Subject, base: Declarations) -> Iterator[tuple[Part, Inspection]]:
+    """Check expressions under some declarations, to which each variable adds its type for those after it."""
     known: dict[str, Type] = {}
-    for variable in subject.having(Role.VARIABLE):
-        if variable is until:
-            break
-        found = inspect_expression(variable.expression.text, with_variables(base, known))
-        known[variable.name] = found.type
-    return with_variables(base, known)
+    for part in subject.having(Role.VARIABLE, Role.VALIDATION, Role.MESSAGE):
+        inspected = inspect_node(part.root, with_variables(base, known))
+        if part.role is Role.VARIABLE:
+            known[part.name] = inspected.type
+        yield part, inspected
 
 
 def _checked_kinds(subject: Subject) -> tuple[Kind, ...]:
