@@ -48,9 +48,9 @@ def test_calls_in_loops_are_stopped_where_the_api_server_stops_and_not_under_a_t
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_calls_of_every_size_do_too(oracle: Path, seed: int) -> None:
-    asked = list(calls(seed, SIZES))
-    assert list(unlike(oracle, asked)) == []
-    assert list(unlike(oracle, list(at_the_limit(oracle, asked[::FEW])))) == []
+    assert list(unlike(oracle, list(calls(seed, SIZES)))) == []
+    moderate = list(calls(seed, (100,)))[seed::FEW]  # what works on thousands of elements for next to no cost takes Go minutes
+    assert list(unlike(oracle, list(at_the_limit(oracle, moderate)))) == []
 
 
 def at_the_limit(oracle: Path, asked: Sequence[Question]) -> Iterator[Question]:
