@@ -151,3 +151,21 @@ def review(obj: Object | None, *, operation: str = "CREATE", old: Object | None 
             **more,
         },
     }
+
+
+def job_set(name: str = "train", *, namespace: str = "team-a", **pods_of: int) -> Built:
+    """A JobSet of one Job for each word, with so many pods; four workers and a leader if none is given."""
+    jobs = [_replicated_job(role, pods) for role, pods in (pods_of or {"leader": 1, "worker": 4}).items()]
+    return Built(
+        {
+            "apiVersion": "jobset.x-k8s.io/v1alpha2",
+            "kind": "JobSet",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"replicatedJobs": jobs},
+        }
+    )
+
+
+def _replicated_job(name: str, pods: int) -> Object:
+    shape = job(name).parallelism(pods).build()["spec"] | {"completions": pods}
+    return {"name": name, "replicas": 1, "template": {"spec": shape}}

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.fake_api import FakeApi, Json
 from webhook.cluster import Api
 from webhook.errors import ClusterError
-from webhook.model.objects import Kind, ObjectKey
+from webhook.model.objects import Kind, ObjectKey, Resource
 
 JOBS = "/apis/batch/v1/namespaces/a/jobs"
 KEY = ObjectKey("batch", "Job", "a", "one")
@@ -122,6 +122,35 @@ async def test_a_custom_kind_is_found_by_discovery_once(fake: FakeApi, api: Api)
     paths = [request.path for request in fake.requests if "jobset" in request.path]
     object_path = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/a/jobsets/js"
     assert paths == ["/apis/jobset.x-k8s.io", "/apis/jobset.x-k8s.io/v1alpha2", object_path, object_path]
+
+
+@pytest.mark.parametrize("version", ["*", "v1alpha2", ""])
+async def test_the_kind_of_a_resource_is_found_by_discovery_once(fake: FakeApi, api: Api, version: str) -> None:
+    fake.documents["/apis/jobset.x-k8s.io"] = {"preferredVersion": {"version": "v1alpha2"}}
+    fake.documents["/apis/jobset.x-k8s.io/v1alpha2"] = {
+        "resources": [
+            {"name": "jobsets/status", "kind": "JobSet", "namespaced": True},
+            {"name": "jobsets", "kind": "JobSet", "namespaced": True},
+        ]
+    }
+    for _ in range(2):
+        found = await api.mapper.kind_of(Resource("jobset.x-k8s.io", version, "jobsets"))
+        assert found == Kind("jobset.x-k8s.io", "v1alpha2", "JobSet")
+    assert len([request for request in fake.requests if request.path.endswith("/v1alpha2")]) == 1
+
+
+async def test_the_kind_of_a_resource_in_use_needs_no_discovery(fake: FakeApi, api: Api) -> None:
+    assert await api.mapper.kind_of(Resource("batch", "v1", "jobs")) == Kind("batch", "v1", "Job")
+    assert [request.path for request in fake.requests if request.path.startswith("/apis")] == []
+
+
+@pytest.mark.parametrize("group", ["served.example", "missing.example"])
+async def test_a_resource_that_is_not_served_is_not_found(fake: FakeApi, api: Api, group: str) -> None:
+    fake.documents["/apis/served.example"] = {"preferredVersion": {"version": "v1"}}
+    fake.documents["/apis/served.example/v1"] = {"resources": []}
+    with pytest.raises(ClusterError) as caught:
+        await api.mapper.kind_of(Resource(group, "*", "things"))
+    assert caught.value.status == 404
 
 
 async def test_a_kind_that_its_group_does_not_have_is_not_found(fake: FakeApi, api: Api) -> None:

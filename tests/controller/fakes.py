@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -128,11 +128,19 @@ class Bench:
     gates: list[Capabilities]
 
     @classmethod
-    def of(cls, *objects: Object, policies: PolicySet, closed: bool = False, **settings: float) -> Bench:
+    def of(
+        cls,
+        *objects: Object,
+        policies: PolicySet,
+        closed: bool = False,
+        owners: Collection[tuple[str, str]] = (),
+        **settings: float,
+    ) -> Bench:
         """``closed``: what is written comes back as a change at once, as on an idle cluster."""
         feed, gates, holder = FakeFeed(), [Capabilities(group_objects=True)], Holder(policies)
         actor = FakeActor(feed if closed else None)
-        made = Controller(feed, actor, holder, lambda: gates[-1], lambda _: FakeWorld(), replace(QUICK, **settings))
+        changed = replace(QUICK, **settings)
+        made = Controller(feed, actor, holder, lambda: gates[-1], lambda _: FakeWorld(), changed, owners=lambda: owners)
         feed.put(*objects)
         return cls(feed, actor, holder, made, gates)
 

@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from tests.admission.attaching import bound
-from tests.builders import Built, job, pod, pod_group
+from tests.admission.attaching import bound, grouped
+from tests.builders import Built, job, job_set, pod, pod_group
 from tests.controller.fakes import Bench, stored
 from tests.controller.test_upkeep import BOTH, CREATED, GROUP, JOB, OURS, attached, pods
 from tests.groups.building import compiled, group
+from tests.groups.test_other_kinds import sets
 from webhook.admission import PolicySet
 from webhook.controller import Shortfall
 from webhook.model.actions import Apply, Delete, Tell
@@ -241,3 +242,49 @@ async def test_every_workload_of_many_is_served() -> None:
         await bench.actor.until(lambda: len(set(bench.actor.applied("Workload"))) == 200)
         await bench.settle()
         assert len(bench.actor.applied()) == 200
+
+
+SET = Built(grouped(job_set(), bound(sets())).object).at("metadata.uid", "set-uid").at("metadata.creationTimestamp", CREATED)
+SETS_POLICY = PolicySet(workload=(bound(sets()),))
+
+
+def child_of_the_set() -> Built:
+    return job("train-worker-0").owned_by(SET.build(), controller=True).at("metadata.uid", "child-uid")
+
+
+async def test_a_workload_of_another_kind_is_looked_after_as_well() -> None:
+    async with Bench.of(SET.build(), policies=SETS_POLICY, owners={("jobset.x-k8s.io", "JobSet")}, closed=True) as bench:
+        await bench.actor.until(lambda: bench.actor.applied() == [GROUP])
+        owners = [obj["metadata"]["ownerReferences"][0] for obj in bench.feed.objects.values() if obj["kind"] == "PodGroup"]
+        assert [(owner["kind"], owner["uid"]) for owner in owners] == [("JobSet", "set-uid")]
+
+
+async def test_what_no_policy_groups_is_not_looked_after() -> None:
+    async with Bench.of(SET.build(), JOB, policies=POLICIES) as bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+        assert {
+            one.object["spec"]["controllerRef"]["kind"]
+            for one in bench.actor.asked
+            if isinstance(one, Apply) and one.object["kind"] == "Workload"
+        } == {"Job"}
+
+
+async def test_a_pod_far_below_its_workload_has_it_looked_at() -> None:
+    """Its controller is a Job of the JobSet; what the group waits for is told on the JobSet."""
+    child = child_of_the_set().build()
+    async with Bench.of(
+        SET.build(), child, policies=SETS_POLICY, owners={("jobset.x-k8s.io", "JobSet")}, closed=True, silent_wait_seconds=0
+    ) as bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [GROUP])
+        await bench.settle()
+        bench.feed.put(pod("p", group=GROUP).owned_by(child, controller=True).at("metadata.creationTimestamp", CREATED).build())
+        await bench.actor.until(lambda: "QuorumNotReached" in bench.actor.told())
+        (told, *_) = [one for one in bench.actor.asked if isinstance(one, Tell)]
+        assert told.about["kind"] == "JobSet"
+
+
+async def test_without_the_policy_the_group_of_another_kind_is_no_guess() -> None:
+    """Of a Job all pods are a good one; how many a JobSet has only its policy knew."""
+    async with Bench.of(SET.build(), policies=POLICIES, owners={("jobset.x-k8s.io", "JobSet")}) as bench:
+        await bench.actor.until(lambda: bench.actor.told() == ["GroupNotPlanned"])
+        assert bench.actor.applied() == []

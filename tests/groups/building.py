@@ -28,7 +28,9 @@ def group(
     return PodGroupSpec(
         name=name,
         members=Members(
-            path=path, count=text(count, "spec.podGroups[0].members.countExpression"), where=parts.pop("where", None)
+            paths=parts.pop("paths", (path,)),
+            count=text(count, "spec.podGroups[0].members.countExpression"),
+            where=parts.pop("where", None),
         ),
         min_count=expression(parts.pop("min_count", ""), "schedulingPolicy.gang.minCountExpression"),
         topology_keys=(key,) if key else (),

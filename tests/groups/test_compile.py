@@ -29,20 +29,23 @@ def errors(policy: WorkloadPolicy) -> list[tuple[str, str]]:
         pytest.param(
             {"match_constraints": constraints(DEPLOYMENTS)},
             "spec.matchConstraints.resourceRules[0]",
-            "groups Jobs only",
-            id="others than Jobs",
+            "replaces its pods one by one",
+            id="what replaces its pods one by one",
         ),
-        pytest.param(
-            {"match_constraints": constraints(JOB_RULE, rule(api_groups=["batch"], resources=["*"]))},
-            "spec.matchConstraints.resourceRules[1]",
-            "groups Jobs only",
-            id="all of batch, CronJobs included",
-        ),
-        pytest.param(
-            {"match_constraints": constraints(rule(api_groups=["*"], resources=["jobs"]))},
-            "spec.matchConstraints.resourceRules[0]",
-            "groups Jobs only",
-            id="Jobs of any API group",
+        *(
+            pytest.param(
+                {"match_constraints": constraints(JOB_RULE, rule(operations=["CREATE"], **places))},
+                "spec.matchConstraints.resourceRules[1]",
+                words,
+                id=name,
+            )
+            for name, places, words in (
+                ("all of batch", {"api_groups": ["batch"], "resources": ["*"]}, "one by one, without *"),
+                ("Jobs of any API group", {"api_groups": ["*"], "resources": ["jobs"]}, "one by one, without *"),
+                ("a subresource", {"api_groups": ["batch"], "resources": ["jobs/status"]}, "without * and subresources"),
+                ("CronJobs", {"api_groups": ["batch"], "resources": ["cronjobs"]}, "group the Jobs that it makes"),
+                ("pods", {"api_groups": [""], "resources": ["pods"]}, "name the kind whose controller makes the pods"),
+            )
         ),
         pytest.param(
             {"match_conditions": named(mine="object.spec.paralelism ==")},
@@ -108,6 +111,32 @@ def test_a_pod_cannot_be_in_two_groups() -> None:
     assert (field, message) == (
         "spec.podGroups[1].members.path",
         "spec.template belongs to another group already; a pod has one group",
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["spec.roles[*].template"], ["spec.roles.worker.template"]),
+        (["spec.head", "spec.tail"], ["spec.other", "spec.tail"]),
+    ],
+    ids=["through a wildcard", "one path of several"],
+)
+def test_a_pod_cannot_be_in_two_groups_by_another_path(first: list[str], second: list[str]) -> None:
+    ((field, message),) = errors(workload_policy(group("a", paths=tuple(first)), group("b", paths=tuple(second))))
+    assert field == f"spec.podGroups[1].members.{'path' if len(second) == 1 else 'paths[1]'}"
+    assert "belongs to another group already" in message
+
+
+def test_other_kinds_may_be_grouped_but_not_natively() -> None:
+    sets = constraints(
+        rule(operations=["CREATE"], api_groups=["jobset.x-k8s.io"], api_versions=["v1alpha2"], resources=["jobsets"])
+    )
+    assert compiled(group(path="spec.replicatedJobs[*].template.spec.template"), match_constraints=sets).name == "gangs"
+    ((field, message),) = errors(workload_policy(group(), match_constraints=sets, attach="Native"))
+    assert (field, message) == (
+        "spec.attach",
+        "attach: Native is for Jobs of batch only, for no other controller makes their groups",
     )
 
 

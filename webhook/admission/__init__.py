@@ -28,6 +28,7 @@ from webhook.admission.policyset import (
     PolicySet,
     bind_unbound,
     exceptions_of,
+    owner_resources,
     recorded_bound,
     served_policies,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "in_namespace",
     "is_cluster_scoped",
     "is_finding",
+    "owner_resources",
     "plan_configurations",
     "recorded_bound",
     "request_for",

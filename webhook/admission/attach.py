@@ -21,6 +21,7 @@ from webhook.groups import (
     group_name,
     has_native_scheduling,
     is_cron_jobs,
+    is_job,
     is_record_of_another,
     missing_groups,
     reason_to_leave_alone,
@@ -197,7 +198,7 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
     """Return the groups of the object, or the finding that says why it gets none."""
     workload = situation.request.object or {}
     specs = claim.policy.source.pod_groups
-    paths = tuple(spec.members.path for spec in specs)
+    paths = tuple(path for spec in specs for path in spec.members.paths)
     aside = _reason_aside(claim, workload, paths, surroundings)
     if aside is not None:
         return aside
@@ -215,7 +216,7 @@ def _reason_aside(claim: _Claim, workload: Object, paths: tuple[str, ...], surro
     stale = frozenset(recorded_names(workload).values()) if _is_copied(workload, surroundings.snapshot) else frozenset()
     reason = reason_to_leave_alone(workload, paths, stale=stale)
     if not reason and has_native_scheduling(workload):
-        lost = _why_lost(workload, surroundings.capabilities)
+        lost = _why_lost(workload, surroundings.capabilities) if is_job(workload) else ""
         if lost:
             return claim.finding(
                 Verdict.WARN, f"not grouped: it has spec.scheduling already, {lost}; leave it out, to be grouped"

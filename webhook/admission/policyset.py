@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from webhook.admission.attach import BoundWorkload
 from webhook.groups import recorded_policy
-from webhook.model.objects import Kind, Object, labels_of, metadata_of
+from webhook.model.objects import Kind, Object, Resource, labels_of, metadata_of
 from webhook.model.policies import Action, Binding, Head, LabelSelector, MatchResources, ParamKind, ParamRef
 from webhook.rules import NEEDED_KINDS, BoundMutating, CompiledException, CompiledMutating, CompiledPolicy, selects
 
@@ -120,6 +120,19 @@ def needs_of(policies: PolicySet) -> frozenset[tuple[str, str]]:
         if kind and any(not _is_filed(kind, b.param_ref, policies.params) for b in bindings if b.param_ref):
             found.add((Kind.parse(kind.api_version, kind.kind).group, kind.kind))
     return frozenset(found)
+
+
+def owner_resources(policies: PolicySet) -> tuple[Resource, ...]:
+    """Return the resources whose objects the WorkloadPolicies group, once each; version ``*`` means any that is served."""
+    found = {
+        (group, resource): Resource(group, rule.api_versions[0], resource)
+        for bound in reversed(policies.workload)
+        if bound.bindings
+        for rule in bound.policy.source.head.match_constraints.resource_rules
+        for group in rule.api_groups
+        for resource in rule.resources
+    }
+    return tuple(found[place] for place in sorted(found))
 
 
 def recorded_bound(policies: PolicySet, workload: Object) -> tuple[BoundWorkload, Binding] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart
 from webhook.cli.node_room import NodeRoom
 from webhook.cli.options import endpoint_names
+from webhook.cli.owner_kinds import OwnerKinds
 from webhook.cli.reviewer import LiveReviewer
 from webhook.cli.webhook_part import WebhookPart, material_store
 from webhook.cluster import Api, SnapshotFeed, connect
@@ -92,10 +93,14 @@ class ClusterProcess:
 
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
         feed = SnapshotFeed(api, self._kinds())
+        owners = OwnerKinds(api, self._store, lambda: feed.want(self._kinds(owners.current)))
         room = NodeRoom(feed, lambda: capabilities.current)
         webhook = self._webhook_part(api) if self._plan.webhook else None
         watcher = PolicyWatcher(
-            self._paths, self._store, settings=self._settings.reload, told=lambda swap: self._told(swap, feed, room, webhook)
+            self._paths,
+            self._store,
+            settings=self._settings.reload,
+            told=lambda swap: self._told(swap, feed, room, webhook, owners),
         )
         controller = None
         if self._plan.controller:
@@ -106,13 +111,15 @@ class ClusterProcess:
                 capabilities=lambda: capabilities.current,
                 settings=self._settings.controller,
                 view=room.view,
+                owners=owners.places,
             )
         async with asyncio.TaskGroup() as tasks:
             beside = [tasks.create_task(feed.run())]
             tasks.create_task(watcher.run(stop))
-            await _unless(stop, self._know(feed, capabilities))
+            await _unless(stop, self._know(feed, capabilities, owners))
             if not stop.is_set():
                 beside.append(tasks.create_task(capabilities.run()))
+                beside.append(tasks.create_task(owners.run()))
             if controller is not None and not stop.is_set():
                 beside.append(tasks.create_task(controller.run()))
             if webhook is not None and not stop.is_set():
@@ -122,9 +129,10 @@ class ClusterProcess:
                 task.cancel()
 
     @staticmethod
-    async def _know(feed: SnapshotFeed, capabilities: CapabilityWatch) -> None:
-        """Wait until both are known: without either, an answer would be a guess."""
+    async def _know(feed: SnapshotFeed, capabilities: CapabilityWatch, owners: OwnerKinds) -> None:
+        """Wait until all are known: without them, an answer would be a guess."""
         await capabilities.look_first(_SYNC_SECONDS)
+        await owners.look_first(_SYNC_SECONDS)
         await feed.wait_synced(_SYNC_SECONDS)
 
     async def _serve(
@@ -157,14 +165,15 @@ class ClusterProcess:
             profile.with_dns_names(*endpoint_names(self._plan.endpoint)),
         )
 
-    def _told(self, swap: Swap, feed: SnapshotFeed, room: NodeRoom, webhook: WebhookPart | None) -> None:
+    def _told(self, swap: Swap, feed: SnapshotFeed, room: NodeRoom, webhook: WebhookPart | None, owners: OwnerKinds) -> None:
         if isinstance(swap, Kept):
             self._metrics.reload_failed()
             _LOG.error("policies not reloaded; the previous set stays in force", revision=swap.revision, because=swap.because)
             return
         self._count_policies()
         _LOG.info("policies reloaded", revision=swap.revision, policies=swap.policies, warnings=swap.warnings)
-        feed.want(self._kinds())
+        feed.want(self._kinds(owners.current))
+        owners.look_soon()
         room.restart()
         if webhook is not None:
             webhook.policies_changed()
@@ -176,9 +185,10 @@ class ClusterProcess:
             {(one.name, one.source.policy_name): one.source.expires.timestamp() for one in exceptions_of(policies)}
         )
 
-    def _kinds(self) -> tuple[Kind, ...]:
-        """Return what is followed: the fixed kinds of the parts, and what the policies in force look at."""
-        fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *(CONTROLLER_KINDS if self._plan.controller else ()))}
+    def _kinds(self, owners: Iterable[Kind] = ()) -> tuple[Kind, ...]:
+        """Return what is followed: the fixed kinds of the parts, and what the policies in force look at and group."""
+        of_controller = (*owners, *CONTROLLER_KINDS) if self._plan.controller else ()
+        fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *of_controller)}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())
 

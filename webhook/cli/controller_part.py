@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from webhook.admission import SnapshotWorld
 from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, SnapshotFeed
@@ -46,6 +46,7 @@ class ControllerPart:
         *,
         capabilities: Callable[[], Capabilities],
         settings: ControllerSettings,
+        owners: Callable[[], Collection[tuple[str, str]]],
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
     ) -> None:
         name = identity()
@@ -59,6 +60,7 @@ class ControllerPart:
             lambda snapshot: SnapshotWorld(snapshot=snapshot, files=store.current.params),
             settings,
             view=view,
+            owners=owners,
         )
 
     async def run(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from webhook.errors import ClusterError
-from webhook.model.objects import Kind, Object
+from webhook.model.objects import Kind, Object, Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +96,39 @@ class Mapper:
         """
         if found := self._lookup(kind):
             return found
-        version = kind.version or await self._preferred_version(kind)
-        path = f"/apis/{kind.group}/{version}" if kind.group else f"/api/{version}"
-        for entry in (await self._fetch(path)).get("resources") or ():
-            if "/" not in entry["name"]:
-                served = Kind(kind.group, version, entry["kind"])
-                self._found[served] = Mapping(served, entry["name"], namespaced=bool(entry["namespaced"]))
+        version = kind.version or await self._preferred_version(kind.group)
+        await self._discover(kind.group, version)
         if found := self._lookup(kind):
             return found
         message = f"the server does not serve {Kind(kind.group, version, kind.kind)}"
         raise ClusterError(message, verb="discover", key=kind.kind, status=404, reason="NotFound")
+
+    async def kind_of(self, resource: Resource) -> Kind:
+        """Return the kind that a resource is served as; version ``*`` or none means the one that the server prefers.
+
+        Raises ClusterError with status 404 when the server does not serve it.
+        """
+        version = "" if resource.version == "*" else resource.version
+        if found := self._named(resource, version):
+            return found
+        version = version or await self._preferred_version(resource.group)
+        await self._discover(resource.group, version)
+        if found := self._named(resource, version):
+            return found
+        message = f"the server does not serve {resource.resource} of {resource.group}/{version}"
+        raise ClusterError(message, verb="discover", key=resource.resource, status=404, reason="NotFound")
+
+    def _named(self, resource: Resource, version: str) -> Kind | None:
+        place = (resource.group, resource.resource)
+        same = (kind for kind, mapping in self._found.items() if (kind.group, mapping.resource) == place)
+        return next((kind for kind in same if version in ("", kind.version)), None)
+
+    async def _discover(self, group: str, version: str) -> None:
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        for entry in (await self._fetch(path)).get("resources") or ():
+            if "/" not in entry["name"]:
+                served = Kind(group, version, entry["kind"])
+                self._found[served] = Mapping(served, entry["name"], namespaced=bool(entry["namespaced"]))
 
     def _lookup(self, kind: Kind) -> Mapping | None:
         if kind.version:
@@ -113,7 +136,7 @@ class Mapper:
         same = (mapping for known, mapping in self._found.items() if (known.group, known.kind) == (kind.group, kind.kind))
         return next(same, None)
 
-    async def _preferred_version(self, kind: Kind) -> str:
-        if not kind.group:
+    async def _preferred_version(self, group: str) -> str:
+        if not group:
             return "v1"
-        return str((await self._fetch(f"/apis/{kind.group}"))["preferredVersion"]["version"])
+        return str((await self._fetch(f"/apis/{group}"))["preferredVersion"]["version"])

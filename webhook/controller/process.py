@@ -7,7 +7,7 @@ costs only time: the resync finds what is missing. Nothing is remembered but wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -18,7 +18,7 @@ from webhook.admission import PolicySet
 from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
 from webhook.controller.upkeep import Upkeep
-from webhook.groups import is_native, plan_orphans, recorded_names
+from webhook.groups import is_native, owners_above, plan_orphans, recorded_names
 from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
@@ -29,7 +29,6 @@ from webhook.settings import ControllerSettings
 _LOG = structlog.get_logger(__name__)
 WORKERS = 4
 """Workloads handled at the same time: each waits for the API server most of the time."""
-_JOB = ("batch", "Job")
 _TELL_AGAIN_SECONDS = 300.0
 """The same sentence about the same object is told again after this long, so that its event does not age away (1 h)."""
 CONTROLLER_KINDS = (
@@ -39,7 +38,9 @@ CONTROLLER_KINDS = (
     Kind("scheduling.k8s.io", "v1beta1", "Workload"),
     Kind("scheduling.k8s.io", "v1beta1", "PodGroup"),
 )
-"""What the loops follow. Workloads of other kinds come with later policies."""
+"""What the loops follow, whatever the policies are; the kinds that those group come on top."""
+JOBS = frozenset({("batch", "Job")})
+"""Group and kind of the workloads that are always looked after."""
 
 
 class Feed(Protocol):
@@ -86,7 +87,10 @@ class Controller:
         settings: ControllerSettings,
         *,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
+        owners: Callable[[], Collection[tuple[str, str]]] = JOBS.copy,
     ) -> None:
+        """``owners``: group and kind of the workloads that the policies group, as far as they are followed."""
+        self._owners = owners
         self._feed, self._actor, self._policies = feed, actor, policies
         self._capabilities, self._world, self._settings, self._view = capabilities, world, settings, view
         self._queue: WorkQueue[ObjectKey] | None = None
@@ -119,14 +123,16 @@ class Controller:
         if self._queue is None:
             return
         obj = new or old or {}
-        if (key.group, key.kind) == _JOB:
-            if recorded_names(obj) or is_native(obj):
+        if (key.group, key.kind) in self._places():
+            if _is_attached(obj):
                 self._queue_workload(self._queue, key, at_once=_is_edited(old, new))
-            return
-        for owner in metadata_of(obj).get("ownerReferences") or ():
-            group, _, _ = str(owner.get("apiVersion", "")).rpartition("/")
-            if (group, owner.get("kind")) == _JOB and self._is_member_or_group(key, obj):
-                self._queue_workload(self._queue, ObjectKey(*_JOB, key.namespace, str(owner.get("name"))), at_once=False)
+        elif self._is_member_or_group(key, obj):
+            for owner in owners_above(obj, self._feed.current):
+                if (owner.group, owner.kind) in self._places():
+                    self._queue_workload(self._queue, owner, at_once=False)
+
+    def _places(self) -> frozenset[tuple[str, str]]:
+        return JOBS.union(self._owners())
 
     def _queue_workload(self, queue: WorkQueue[ObjectKey], key: ObjectKey, *, at_once: bool) -> None:
         if at_once:
@@ -202,11 +208,12 @@ class Controller:
     async def _resync(self, queue: WorkQueue[ObjectKey]) -> None:
         """Look at every workload now and then: a lost event costs minutes then, not for ever."""
         while True:
-            jobs = [job for job in self._feed.current.list(*_JOB) if recorded_names(job) or is_native(job)]
+            snapshot = self._feed.current
+            attached = [one for place in self._places() for one in snapshot.list(*place) if _is_attached(one)]
             self._applied.clear()  # whatever has not come back by now is worth another write
-            for job in jobs:
-                queue.add(ObjectKey.of(job))
-            alive = {str(metadata_of(job).get("uid")) for job in jobs}
+            for workload in attached:
+                queue.add(ObjectKey.of(workload))
+            alive = {str(metadata_of(workload).get("uid")) for workload in attached}
             self._told = {place: told for place, told in self._told.items() if place[0] in alive}
             await asyncio.sleep(self._settings.resync_seconds)
 
@@ -222,6 +229,10 @@ class Controller:
                 await self._actor.perform_all(orphans)
             except Exception:  # noqa: BLE001 - a bug on one object must not stop the upkeep of all others
                 _LOG.exception("orphans not collected")
+
+
+def _is_attached(workload: Object) -> bool:
+    return bool(recorded_names(workload)) or is_native(workload)
 
 
 def _place(tell: Tell) -> tuple[str, str]:

@@ -13,7 +13,9 @@ from webhook.groups import (
     age_seconds,
     check_capabilities,
     is_finished,
+    is_job,
     is_native,
+    is_suspended,
     is_whole,
     missing_groups,
     native_group,
@@ -88,6 +90,9 @@ class Upkeep:
             plan = plan_recorded(bound.policy, binding, self._situation(workload))
             if is_whole(plan, workload):
                 return plan, plan_group(workload, plan, self.snapshot)
+        if not is_job(workload):
+            problem = "the policy that grouped it is not loaded, and how many pods it has only that policy can tell; restore it"
+            raise GroupProblem(problem, rule="podGroups")
         plan = plan_without_policy(workload)
         actions = plan_group(workload, plan, self.snapshot)
         guessed = tuple(action for action in actions if not (isinstance(action, Apply) and not action.is_new))
@@ -135,7 +140,7 @@ class Upkeep:
             yield Tell(about=workload, reason="GroupFieldDropped", message=f"Its group was made without a part: {problem}.")
 
     def _waits(self, workload: Object, plan: GroupPlan) -> Iterator[PlannedAction]:
-        if (workload.get("spec") or {}).get("suspend"):
+        if is_suspended(workload):
             return
         for group in plan.groups:
             if group.count:
@@ -143,7 +148,7 @@ class Upkeep:
 
     def _native_waits(self, workload: Object) -> Iterator[PlannedAction]:
         """Look after a group that the Job controller makes: that it did, and what it waits for."""
-        if (workload.get("spec") or {}).get("suspend"):
+        if is_suspended(workload):
             return
         found = native_group(workload, self.snapshot)
         if found is not None:

@@ -9,7 +9,7 @@ from webhook.groups.causes import Cause, why_waiting
 from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
-from webhook.groups.native import check_native, choose_route, is_native, native_group, planned_by_kubernetes, schedule
+from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
 from webhook.groups.owners import owners_above
@@ -17,7 +17,7 @@ from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
 from webhook.groups.recorded import is_whole, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
-from webhook.groups.states import age_seconds, has_ended, is_finished, members_of
+from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
 
 __all__ = [
     "Cause",
@@ -39,8 +39,10 @@ __all__ = [
     "has_native_scheduling",
     "is_cron_jobs",
     "is_finished",
+    "is_job",
     "is_native",
     "is_record_of_another",
+    "is_suspended",
     "is_whole",
     "members_of",
     "missing_groups",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.groups.paths import read_path
-from webhook.model.objects import Object, annotations_of, controller_of, labels_of
+from webhook.model.objects import Kind, Object, annotations_of, controller_of, labels_of
 
 _FOREIGN_SCHEDULERS = {
     "volcano": "Volcano",
@@ -31,6 +31,7 @@ _FOREIGN_MARKS = {
 """Label and annotation keys (or their prefixes) that only the named system uses. Too generic to prove anything, and so
 left out: the labels ``queue`` and ``applicationId``. Kueue is no foreign system: it admits by quota, beside a gang."""
 
+_MANAGERS = ("spec.managedBy", "spec.runPolicy.managedBy")
 _OWNERS_WE_STEP_IN_FOR = {("batch", "CronJob")}
 """Controllers whose children count as roots. The native Job controller ignores ``spec.scheduling`` on a CronJob's Jobs
 (job_scheduling_manager.go: any controller owner without the delegation annotation), so nobody else would group them."""
@@ -44,13 +45,24 @@ def reason_to_leave_alone(workload: Object, paths: tuple[str, ...], *, stale: fr
     owner = controller_of(workload)
     if owner and not is_cron_jobs(workload):
         return f"it is controlled by {owner.get('kind')} {owner.get('name')}, which decides for it"
-    manager = _given(workload, "spec.managedBy")
-    if manager and manager[0] != "kubernetes.io/job-controller":
-        return f"spec.managedBy gives it to {manager[0]}"
+    for path in _MANAGERS:
+        for manager in _given(workload, path):
+            if _is_stranger(str(manager), workload):
+                return f"{path} gives it to {manager}"
     named = [group for path in paths for group in _given(workload, f"{path}.spec.schedulingGroup")]
     if any(not isinstance(group, dict) or str(group.get("podGroupName")) not in stale for group in named):
         return "its pod template names a schedulingGroup already"
     return ""
+
+
+def _is_stranger(manager: str, workload: Object) -> bool:
+    """Tell whether a manager is another than the kind's own controller.
+
+    What other kinds call theirs is theirs to know, and the only stranger that their APIs let in is Kueue.
+    """
+    if Kind.of(workload).group == "batch":
+        return manager != "kubernetes.io/job-controller"
+    return manager.startswith("kueue.x-k8s.io/")
 
 
 def is_cron_jobs(workload: Object) -> bool:
@@ -60,7 +72,7 @@ def is_cron_jobs(workload: Object) -> bool:
 
 
 def has_native_scheduling(workload: Object) -> bool:
-    """Tell whether a user asked the Job controller for a group; also ``{}`` asks for one."""
+    """Tell whether a user asked the workload's own controller for a group; also ``{}`` asks for one."""
     return bool(_given(workload, "spec.scheduling"))
 
 

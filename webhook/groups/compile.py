@@ -6,13 +6,13 @@ when it creates or repairs the objects, long after the request is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from webhook.cel import Program
 from webhook.cel.types import INT, STRING, Type
 from webhook.errors import PolicyError, PolicySetError
-from webhook.model.policies import Expression, PodGroupSpec, ResourceRule, WorkloadPolicy
+from webhook.groups.refusals import refusals
+from webhook.model.policies import Expression, PodGroupSpec, WorkloadPolicy
 from webhook.rules import WORKLOAD_ROOTS, CompiledException, CompiledHead, compile_head, compile_one
 
 
@@ -48,7 +48,7 @@ class CompiledWorkload:
 
 def compile_workload(policy: WorkloadPolicy) -> CompiledWorkload:
     """Compile a WorkloadPolicy; raises PolicySetError with everything that is wrong."""
-    errors: list[PolicyError] = list(_not_carried_out(policy))
+    errors: list[PolicyError] = list(refusals(policy))
     groups: list[CompiledGroup] = []
     try:
         conditions = compile_head(replace(policy.head, variables=()))
@@ -95,36 +95,3 @@ def _compile_typed(expression: Expression, head: CompiledHead, wanted: Type) -> 
     origin, (line, column) = expression.origin, expression.place(1, 1)
     message = f"must evaluate to {wanted}, not to {program.type}"
     raise PolicyError(message, path=origin.path, line=line, column=column, field=origin.field)
-
-
-def _not_carried_out(policy: WorkloadPolicy) -> Iterator[PolicyError]:
-    origin = policy.head.origin
-
-    def refusal(field: str, message: str) -> PolicyError:
-        return PolicyError(message, path=origin.path, line=origin.line, field=field)
-
-    if policy.attach == "Native" and [spec.members.path for spec in policy.pod_groups] != ["spec.template"]:
-        yield refusal(
-            "spec.attach", "attach: Native makes one group, of the pods at spec.template; use Auto or Managed for other groups"
-        )
-    for index, rule in enumerate(policy.head.match_constraints.resource_rules):
-        if not _names_jobs_only(rule):
-            field = f"spec.matchConstraints.resourceRules[{index}]"
-            yield refusal(field, "this version groups Jobs only: write apiGroups: [batch] and resources: [jobs]")
-    paths: set[str] = set()
-    for index, spec in enumerate(policy.pod_groups):
-        field = f"spec.podGroups[{index}]"
-        if spec.members.path in paths:
-            yield refusal(f"{field}.members.path", f"{spec.members.path} belongs to another group already; a pod has one group")
-        paths.add(spec.members.path)
-        if spec.instances != "One":
-            yield refusal(f"{field}.instances", f"instances: {spec.instances} is not supported by this version; use One")
-        if spec.stamp != "Template":
-            yield refusal(f"{field}.stamp", f"stamp: {spec.stamp} is not supported by this version; use Template")
-        if spec.members.where is not None:
-            yield refusal(f"{field}.members.where", "where is not supported by this version; leave it out")
-
-
-def _names_jobs_only(rule: ResourceRule) -> bool:
-    """Tell whether a rule speaks of nothing else: whatever else were stamped would wait for a group that nobody makes."""
-    return rule.api_groups == ("batch",) and set(rule.resources) <= {"jobs"}

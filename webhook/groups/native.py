@@ -15,7 +15,7 @@ from webhook.groups.paths import read_path, replace_at
 from webhook.groups.resolve import GroupProblem
 from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, Capabilities, GroupPlan, PlannedGroup, Route
 from webhook.model.names import wrong_label
-from webhook.model.objects import Object, controller_of, metadata_of
+from webhook.model.objects import Kind, Object, controller_of, metadata_of
 from webhook.model.policies import PodGroupSpec, WorkloadPolicy
 from webhook.model.snapshot import Snapshot
 
@@ -49,9 +49,11 @@ def choose_route(policy: WorkloadPolicy, workload: Object, capabilities: Capabil
 
 def native_obstacle(workload: Object, specs: Sequence[PodGroupSpec]) -> str:
     """Return why the Job controller could not make this group; empty where it can."""
+    if not is_job(workload):
+        return f"spec.scheduling is read of Jobs, and this is a {workload.get('kind')}"
     if is_cron_jobs(workload):
         return "the Job controller does not read spec.scheduling on Jobs of a CronJob"
-    if [spec.members.path for spec in specs] != [_TEMPLATE]:
+    if [spec.members.paths for spec in specs] != [(_TEMPLATE,)]:
         return f"the Job controller makes one group, of the pods at {_TEMPLATE}"
     if specs[0].disrupt_all and not specs[0].gang:
         return "a Job may ask for disruptionMode all only together with a gang"
@@ -89,9 +91,19 @@ def planned_by_kubernetes(pod_group: Object, workload: Object) -> PlannedGroup:
     )
 
 
+def is_job(workload: Object) -> bool:
+    """Tell whether a workload is one that the Job controller runs."""
+    kind = Kind.of(workload)
+    return (kind.group, kind.kind) == ("batch", "Job")
+
+
 def is_native(workload: Object) -> bool:
     """Tell whether a stored workload was sent on the native route by us."""
-    return bool(recorded_policy(workload)[0]) and any(value is not None for value in read_path(workload, "spec.scheduling"))
+    return (
+        is_job(workload)
+        and bool(recorded_policy(workload)[0])
+        and any(value is not None for value in read_path(workload, "spec.scheduling"))
+    )
 
 
 def native_group(workload: Object, groups: Snapshot) -> Object | None:

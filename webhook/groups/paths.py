@@ -1,8 +1,11 @@
-"""Where a workload's pod templates stand: paths such as ``spec.template`` or ``spec.replicatedJobs[*].template``."""
+"""Where a workload's pod templates stand: paths such as ``spec.template`` or ``spec.replicatedJobs[*].template``.
+
+``[*]`` runs over the items of a list and over the values of a mapping: some kinds keep their templates by role.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.model.objects import Object
@@ -13,10 +16,16 @@ def read_path(obj: Object, path: str) -> tuple[Any, ...]:
     found: tuple[Any, ...] = (obj,)
     for step in _steps(path):
         if step == "*":
-            found = tuple(item for value in found if isinstance(value, list) for item in value)
+            found = tuple(item for value in found for item in _items(value))
         else:
             found = tuple(value[step] for value in found if isinstance(value, dict) and step in value)
     return found
+
+
+def may_meet(path: str, other: str) -> bool:
+    """Tell whether two paths can lead to one value."""
+    ours, theirs = _steps(path), _steps(other)
+    return len(ours) == len(theirs) and all(a == b or "*" in (a, b) for a, b in zip(ours, theirs, strict=True))
 
 
 def replace_at(obj: Object, path: str, change: Callable[[Any], Any]) -> Object:
@@ -33,10 +42,22 @@ def _replace(value: Any, steps: list[str], change: Callable[[Any], Any]) -> Any:
         return change(value)
     step, rest = steps[0], steps[1:]
     if step == "*":
-        return [_replace(item, rest, change) for item in value] if isinstance(value, list) else value
+        return _replace_each(value, rest, change)
     if not isinstance(value, dict) or (step not in value and rest):
         return value
     return {**value, step: _replace(value.get(step), rest, change)}
+
+
+def _replace_each(value: Any, steps: list[str], change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, list):
+        return [_replace(item, steps, change) for item in value]
+    return {key: _replace(item, steps, change) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _steps(path: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from webhook.groups.names import is_record_of_its_own
+from webhook.groups.native import is_job
 from webhook.groups.objects import pod_group_object, workload_name, workload_object
 from webhook.groups.orphans import is_left_behind
 from webhook.groups.paths import read_path
@@ -130,9 +131,14 @@ def _tell_not_attached(owner: Object, group: PlannedGroup) -> tuple[PlannedActio
         return (Tell(about=owner, reason="GroupOfSomebodyElse", message=message),)
     if not is_record_of_its_own(owner):
         return ()
+    why, remedy = (
+        ("feature gate GenericWorkload is off there", "Turn the gate on")
+        if is_job(owner)
+        else ("the CustomResourceDefinition does not know it, or feature gate GenericWorkload is off", "Update the definition")
+    )
     message = (
-        f"Its pods were to join PodGroup {group.pod_group}, but the API server dropped spec.schedulingGroup: feature gate "
-        "GenericWorkload is off there. The pods run ungrouped. Turn the gate on and create the workload again."
+        f"Its pods were to join PodGroup {group.pod_group}, but the API server dropped spec.schedulingGroup: {why}. "
+        f"The pods run ungrouped. {remedy} and create the workload again."
     )
     return (Tell(about=owner, reason="GroupNotAttached", message=message),)
 

@@ -16,6 +16,8 @@ _MOST = 2**31 - 1
 """Counts of the API are int32."""
 _DIGITS = 10
 """Of the largest count; Python refuses to read a number of thousands of digits."""
+_AGREED = ("schedulerName", "preemptionPolicy")
+"""Fields of a pod in which all members of a group must agree, beside the priority (schedule_one_podgroup.go)."""
 _SHOWN = 80
 """Characters of a foreign value in a message."""
 
@@ -86,7 +88,7 @@ class _Resolver:
 
     def resolve(self, name: str) -> PlannedGroup:
         spec = self._group.source
-        self._check_template(spec.members.path)
+        self._check_templates()
         count = self._whole_number(self._group.count, "members.countExpression", least=0)
         return PlannedGroup(
             template=spec.name,
@@ -97,14 +99,31 @@ class _Resolver:
             topology_key=self._topology_key(),
             priority_class_name=self._priority_class(),
             resource_claims=spec.resource_claims,
-            paths=(spec.members.path,),
+            paths=spec.members.paths,
         )
 
-    def _check_template(self, path: str) -> None:
-        specs = read_path(self._workload, f"{path}.spec")
-        if not specs or not all(isinstance(spec, dict) for spec in specs):
-            problem = f"there is no pod template at {path}, from which its pods would be grouped"
-            raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=path)
+    def _check_templates(self) -> None:
+        paths = self._group.source.members.paths
+        found = [(path, template) for path in paths for template in read_path(self._workload, path)]
+        if not found:
+            problem = f"there is no pod template at {' or '.join(paths)}, from which its pods would be grouped"
+            raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=paths[0])
+        for path, template in found:
+            if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
+                problem = f"there is no pod template at {path} with a spec, from which its pods would be grouped"
+                raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=path)
+        for name in _AGREED:
+            self._check_agreed(name)
+
+    def _check_agreed(self, name: str) -> None:
+        """Refuse pods of one group that differ in what the scheduler wants to be the same in all of them."""
+        given = {str(spec.get(name) or "") for spec in self._specs()}
+        if len(given) > 1:
+            problem = f"{name} differs within one group ({_listed(given)}), which is never scheduled as a whole"
+            raise GroupProblem(problem, rule=self._rule, field=f"{self._group.source.members.paths[0]}.spec.{name}")
+
+    def _specs(self) -> tuple[Object, ...]:
+        return tuple(spec for path in self._group.source.members.paths for spec in read_path(self._workload, f"{path}.spec"))
 
     def _min_count(self, count: int) -> int:
         """Return the quorum: the user's, else the policy's, else every member; at least 1, as the API requires."""
@@ -151,9 +170,8 @@ class _Resolver:
 
     def _priority_class(self) -> str:
         """Return the group's priority class: pods whose priority differs from their group's are never scheduled."""
-        path = f"{self._group.source.members.path}.spec"
-        named = {str(spec.get("priorityClassName") or "") for spec in read_path(self._workload, path)}
-        field, rule = f"{path}.priorityClassName", "priorityClassNameExpression"
+        named = {str(spec.get("priorityClassName") or "") for spec in self._specs()}
+        field, rule = f"{self._group.source.members.paths[0]}.spec.priorityClassName", "priorityClassNameExpression"
         if self._group.priority_class_name is not None:
             wanted = self._text(self._group.priority_class_name, rule)
             if named != {wanted}:

@@ -8,11 +8,19 @@ from datetime import datetime
 from webhook.model.objects import Object, metadata_of
 from webhook.model.snapshot import Snapshot
 
+_ENDS = ("Complete", "Completed", "Succeeded", "Failed")
+
+
+def is_suspended(workload: Object) -> bool:
+    """Tell whether a workload is to have no pods for now."""
+    spec = workload.get("spec") or {}
+    return bool(spec.get("suspend") or (spec.get("runPolicy") or {}).get("suspend"))
+
 
 def is_finished(workload: Object) -> bool:
-    """Tell whether a Job has ended: its Complete or Failed condition is True."""
+    """Tell whether a workload has ended by its conditions: what Jobs, JobSets and Kubeflow's kinds say."""
     conditions = (workload.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") in ("Complete", "Failed") and c.get("status") == "True" for c in conditions)
+    return any(c.get("type") in _ENDS and c.get("status") == "True" for c in conditions)
 
 
 def members_of(pod_group: str, namespace: str, snapshot: Snapshot) -> Iterator[Object]:

@@ -186,8 +186,8 @@ class MutatingPolicy:
 class Members:
     """Which pods of a workload belong to one group."""
 
-    path: str
-    """Where their pod template stands, such as ``spec.template``; ``[*]`` runs over a list."""
+    paths: tuple[str, ...]
+    """Where their pod templates stand, such as ``spec.template``; ``[*]`` runs over a list, or the values of a mapping."""
     where: Expression | None = None
     """Over ``item``: which entries of the list belong to this group."""
     count: Expression

@@ -82,17 +82,34 @@ def _members(group: Cursor) -> Members | None:
     if cursor is None:
         group.fail("required", "members") if not group.has("members") else None
         return None
-    cursor.only("path", "where", "count", "countExpression")
-    path = cursor.text("path", required=True)
-    cursor.check("path", lambda text: "" if _PATH.fullmatch(text) else f'"{text}" is not a path such as spec.template', path)
+    cursor.only("path", "paths", "where", "count", "countExpression")
+    paths = _paths(cursor)
     where, count = cursor.expression("where"), _count(cursor, "count")
-    if where and "[*]" not in path:
+    if where and not any("[*]" in path for path in paths):
         cursor.fail('only with a path over a list ("[*]")', "where")
     if count is None:
         if not cursor.has("count") and not cursor.has("countExpression"):
             cursor.fail("required: count or countExpression", "countExpression")
         return None
-    return Members(path=path, where=where, count=count)
+    return Members(paths=paths, where=where, count=count)
+
+
+def _paths(cursor: Cursor) -> tuple[str, ...]:
+    if cursor.has("path") and cursor.has("paths"):
+        cursor.fail("path and paths exclude each other", "paths")
+    if not cursor.has("paths"):
+        path = cursor.text("path", required=True)
+        cursor.check("path", _wrong_path, path)
+        return (path,)
+    paths = cursor.texts("paths", required=True)
+    for item in cursor.items("paths"):
+        if isinstance(item.node.value, str) and (problem := _wrong_path(item.node.value)):
+            item.fail(problem)
+    return paths
+
+
+def _wrong_path(text: str) -> str:
+    return "" if _PATH.fullmatch(text) else f'"{text}" is not a path such as spec.template'
 
 
 def _scheduling(group: Cursor) -> tuple[bool, Expression | None]:

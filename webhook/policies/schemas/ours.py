@@ -131,12 +131,15 @@ def _pod_group() -> Schema:
         "Which pods belong to it.",
         {
             "path": text("Where they are stamped from, such as spec.template.", **_PATH),
+            "paths": listed("Several such places.", text("A place.", **_PATH), minItems=1),
             "where": cel("A bool over item: which entries of a list belong to it."),
             "count": {**count, "description": "How many there are."},
             "countExpression": cel("How many there are, an int."),
         },
-        required=("path",),
-        oneOf=[{"required": ["count"]}, {"required": ["countExpression"]}],
+        allOf=[
+            {"oneOf": [{"required": ["path"]}, {"required": ["paths"]}]},
+            {"oneOf": [{"required": ["count"]}, {"required": ["countExpression"]}]},
+        ],
     )
     gang = fields(
         "All start together, or none.",

@@ -1,0 +1,84 @@
+"""Which kinds the WorkloadPolicies in force group, as this API server serves them.
+
+Policies name resources, objects have kinds, and only discovery knows which belongs to which. A kind whose definition is not
+installed is no obstacle: it is looked for again, and followed as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import structlog
+
+from webhook.admission import owner_resources
+from webhook.cluster import Api
+from webhook.errors import ClusterError
+from webhook.model.objects import Kind, Resource
+from webhook.policies import PolicyStore
+
+_LOG = structlog.get_logger(__name__)
+_LOOK_SECONDS = 15.0
+"""How often a kind is looked for that was not served so far; one request a group."""
+_FIRST_LOOK_SECONDS = 1.0
+
+
+class OwnerKinds:
+    """Holds ``current``, the kinds of workloads to follow; ``changed`` is called when there are others."""
+
+    def __init__(self, api: Api, store: PolicyStore, changed: Callable[[], None]) -> None:
+        self._api, self._store, self._changed = api, store, changed
+        self._found: dict[Resource, Kind] = {}
+        self._wake = asyncio.Event()
+        self.current: tuple[Kind, ...] = ()
+
+    def places(self) -> frozenset[tuple[str, str]]:
+        """Return group and kind of every workload that is followed."""
+        return frozenset((kind.group, kind.kind) for kind in self.current)
+
+    def look_soon(self) -> None:
+        """Say that the policies are others now."""
+        self._wake.set()
+
+    async def look_first(self, timeout_seconds: float) -> None:
+        """Look until the API server has answered for every resource; raises ClusterError when it does not in time."""
+        deadline = asyncio.get_running_loop().time() + timeout_seconds
+        while True:
+            try:
+                await self._look()
+            except ClusterError:
+                if asyncio.get_running_loop().time() + _FIRST_LOOK_SECONDS > deadline:
+                    raise
+                await asyncio.sleep(_FIRST_LOOK_SECONDS)
+            else:
+                return
+
+    async def run(self) -> None:
+        """Look again for what is missing, until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _LOOK_SECONDS)
+            self._wake.clear()
+            try:
+                await self._look()
+            except ClusterError as error:
+                _LOG.warning("kinds of workloads not looked up", error=str(error))
+
+    async def _look(self) -> None:
+        wanted = owner_resources(self._store.current)
+        for resource in wanted:
+            if resource not in self._found:
+                await self._find(resource)
+        found = tuple(dict.fromkeys(self._found[resource] for resource in wanted if resource in self._found))
+        if found != self.current:
+            self.current = found
+            _LOG.info("following workloads", kinds=[str(kind) for kind in found])
+            self._changed()
+
+    async def _find(self, resource: Resource) -> None:
+        try:
+            self._found[resource] = await self._api.mapper.kind_of(resource)
+        except ClusterError as error:
+            if error.status != 404:
+                raise
