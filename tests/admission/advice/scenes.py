@@ -8,6 +8,9 @@ PODS = "{resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREAT
 PODS_AND_JOBS = """{resourceRules: [
       {apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]},
       {apiGroups: [batch], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [jobs]}]}"""
+SELECTOR = """matchConstraints:
+  objectSelector: {matchExpressions: [%s]}
+  resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]"""
 ANY_JOB = "{resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: ['*'], resources: [jobs]}]}"
 
 

@@ -37,7 +37,11 @@ _SENTENCES: tuple[tuple[str, Level, str], ...] = (
     ),
     ("missed-containers", Level.WARNING, "A rule looks at containers and misses initContainers."),
     ("missed-templates", Level.NOTE, "A rule judges pods, and the controllers that make them only when it is too late."),
-    ("never-applies", Level.WARNING, "The match conditions can never hold for what the policy matches."),
+    (
+        "never-applies",
+        Level.WARNING,
+        "Match conditions that can never hold for what the policy matches, or a selector that nothing fits.",
+    ),
     ("no-message", Level.WARNING, "A validation has no message of its own."),
     ("not-exportable", Level.NOTE, "The API server cannot load the policy: it needs Gangwarden."),
     ("null-object", Level.WARNING, "An expression reads `object` on DELETE or `oldObject` on CREATE, where it is null."),
