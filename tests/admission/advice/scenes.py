@@ -363,6 +363,31 @@ CONDITIONS = (
         "a kind that is matched", "never-applies", "matchConditions: [{name: c, expression: \"object.kind in ['Pod', 'Job']\"}]"
     ),
 )
+SELECTORS = (
+    Scene(
+        "a label that is to be there and not to be there",
+        "never-applies",
+        SELECTOR % "{key: a, operator: Exists}, {key: a, operator: DoesNotExist}",
+        speaks=True,
+        says="the label 'a' cannot all hold",
+    ),
+    Scene(
+        "no value is left",
+        "never-applies",
+        SELECTOR % "{key: a, operator: In, values: [x]}, {key: a, operator: NotIn, values: [x, y]}",
+        speaks=True,
+    ),
+    Scene(
+        "a value is left",
+        "never-applies",
+        SELECTOR % "{key: a, operator: In, values: [x, z]}, {key: a, operator: NotIn, values: [x]}",
+    ),
+    Scene(
+        "absent, or another",
+        "never-applies",
+        SELECTOR % "{key: a, operator: DoesNotExist}, {key: a, operator: NotIn, values: [x]}",
+    ),
+)
 PODS_RULES = (
     Scene(
         "images of containers only",
@@ -617,4 +642,4 @@ WIRING = (
     Scene("an expression that is none", "refused", "validations: [{expression: object.spec >}]  # warned"),
     Scene("a policy that loads", "refused", ""),
 )
-SCENES = (*READING, *MORE_READING, *TYPES, *CONDITIONS, *PODS_RULES, *CONDUCT, *WIRING)
+SCENES = (*READING, *MORE_READING, *TYPES, *CONDITIONS, *SELECTORS, *PODS_RULES, *CONDUCT, *WIRING)
