@@ -75,15 +75,21 @@ def place_of(token: Token) -> Place:
     return (token.line or 1, token.column or 1)
 
 
-def settle(node: Node, children: Sequence[Node], *, step: int = 1) -> Node:
-    """Set how deep a node is; raises CompileError beyond the limits. ``step`` is what it adds to the nesting."""
-    node.depth = 1 + max((child.depth for child in children), default=0)
-    node.nesting = max(1, step + max((child.nesting for child in children), default=0))
+def settle(node: Node, children: Sequence[Node], *, left: Node | None = None, step: int = 1) -> Node:
+    """Set how deep a node is; raises CompileError beyond the limits.
+
+    ``step`` is what it adds to the nesting of its children; ``left`` is what it goes on from (``left.field``, ``left + child``),
+    which adds to the visits instead.
+    """
+    parts = children if left is None else [left, *children]
+    node.depth = 1 + max((part.depth for part in parts), default=0)
+    node.nesting = max(1, step + max((child.nesting for child in children), default=0), 0 if left is None else left.nesting)
+    node.visits = (left is not None) + max((part.visits for part in parts), default=0)
     return _bounded(node)
 
 
 def _bounded(node: Node) -> Node:
-    if node.nesting > NESTING_LIMIT or node.depth > DEPTH_LIMIT:
+    if max(node.nesting, node.visits) > NESTING_LIMIT or node.depth > DEPTH_LIMIT:
         raise CompileError(f"expression recursion limit exceeded: {NESTING_LIMIT}", *node.place)
     return node
 
@@ -117,7 +123,7 @@ class Builder(Transformer[Token, Any]):
             return children[0]  # type: ignore[no-any-return]  # rules hand on what they were given
         test, mark, then, _, otherwise = children
         node = Conditional(test, then, otherwise, place=place_of(mark))
-        settle(node, (test, then, otherwise), step=0)
+        settle(node, (then, otherwise), left=test, step=0)
         node.nesting = max(node.nesting, otherwise.nesting + 1)
         return _bounded(node)
 
@@ -180,23 +186,23 @@ class Builder(Transformer[Token, Any]):
         """Build a field selection."""
         operand, dot, name = children
         node = Select(operand, name.value, field_place=place_of(name), place=place_of(dot))
-        return settle(node, (operand,))
+        return settle(node, (), left=operand)
 
     def member_dot_opt(self, children: list[Any]) -> Node:
         """Build an optional field selection."""
         operand, dot, _, name = children
         node = Select(operand, name.value, optional=True, field_place=place_of(name), place=place_of(dot))
-        return settle(node, (operand,))
+        return settle(node, (), left=operand)
 
     def member_index(self, children: list[Any]) -> Node:
         """Build an index."""
         operand, bracket, key, _ = children
-        return settle(Index(operand, key, place=place_of(bracket)), (operand, key))
+        return settle(Index(operand, key, place=place_of(bracket)), (key,), left=operand)
 
     def member_index_opt(self, children: list[Any]) -> Node:
         """Build an optional index."""
         operand, bracket, _, key, _ = children
-        return settle(Index(operand, key, optional=True, place=place_of(bracket)), (operand, key))
+        return settle(Index(operand, key, optional=True, place=place_of(bracket)), (key,), left=operand)
 
     def member_dot_arg(self, children: list[Any]) -> Node:
         """Build a method call or a macro."""
@@ -304,6 +310,7 @@ def _chain(operator: Any, children: list[Any]) -> Node:
     if isinstance(left, Logical) and left.operator == operator:
         left.terms.append(right)
         left.depth, left.nesting = max(left.depth, right.depth + 1), max(left.nesting, right.nesting)
+        left.visits = max(left.visits, right.visits)
         return _bounded(left)
     return settle(Logical(operator, [left, right], place=place_of(token)), (left, right), step=0)
 
@@ -312,7 +319,7 @@ def _join(children: list[Any]) -> Node:
     if len(children) == 1:
         return children[0]  # type: ignore[no-any-return]  # rules hand on what they were given
     left, right = children
-    return settle(Call(left.operator, None, [left.operand, right], place=left.place), (left.operand, right))
+    return settle(Call(left.operator, None, [left.operand, right], place=left.place), (right,), left=left.operand)
 
 
 def _apply_prefix(operand: Node | _Prefix) -> Node:
@@ -333,7 +340,7 @@ def _entries(rest: list[Any]) -> list[_Entry]:
 
 def _call(function: str, target: Node | None, arguments: list[Node], place: Place) -> Node:
     node = macros.expand(function, target, arguments, place) or Call(function, target, arguments, place=place)
-    return settle(node, [*arguments, target] if target is not None else arguments)
+    return settle(node, arguments, left=target)
 
 
 def _dotted_name(node: Node) -> str | None:

@@ -21,7 +21,9 @@ class _Node:
     depth: int = 1
     """Levels of nodes below and including this one; bounds the stack of whoever walks the tree."""
     nesting: int = 1
-    """Levels as cel-go's parser counts them: parentheses, arguments and chains, but neither ``&&`` nor ``||``."""
+    """Levels as cel-go's grammar counts them: parentheses, arguments, right sides; neither left sides nor ``&&`` and ``||``."""
+    visits: int = 0
+    """Levels as cel-go counts them when it builds its tree: fields, indexes, methods, operators with two sides."""
 
 
 @dataclass(slots=True, eq=False)
