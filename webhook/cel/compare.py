@@ -77,7 +77,7 @@ def contains(container: Any, value: Any, budget: Budget) -> bool:
             return value in container
         return position_of(container, value, budget) >= 0
     if type(container) is dict:
-        return type(_hashable(value)) is str and value in container
+        return bool(container) and type(_hashable(value)) is str and value in container
     if isinstance(container, Mapping):
         return _hashable(value) in container
     raise no_overload()

@@ -242,7 +242,7 @@ def is_in_list(left: Closure, right: Closure) -> Closure:
 
 
 def is_in_constants(left: Closure, items: list[Any]) -> Closure:
-    """Build ``left in [constants]``; like cel-go, the left side of an empty list is not even looked at."""
+    """Build ``left in [constants]``, a set to cel-go; the left side of an empty one is not even looked at, as there."""
     if not items:
         return lambda _: False
     if not all(type(item) is str for item in items):

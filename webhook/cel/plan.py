@@ -212,7 +212,11 @@ class Planner:
         }
         if name == "!_":
             return logic.negate(arguments[0])
-        items = self._constants[arguments[1]] if name == "@in" and arguments[1] in self._shared_constants else None
+        items = (
+            self._constants[arguments[1]]
+            if name == "@in" and self._prices.is_list(node) and arguments[1] in self._shared_constants
+            else None
+        )
         if formula is None and type(items) is list:
             return logic.is_in_constants(arguments[0], items)
         if name in _PATTERNS and len(arguments) == 2 and arguments[1] in self._shared_constants:

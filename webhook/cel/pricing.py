@@ -160,7 +160,7 @@ class Prices:
         elif name == "@in" and parts[1] in self.folded and self._is_set(node, parts[1]):
             if not self._items(parts[1]):
                 self._fold(node)
-        elif name == "@in" and self._is_list(node):
+        elif name == "@in" and self.is_list(node):
             self._formulas[node] = costs.MEMBERSHIP
         elif name in ("_==_", "_!=_") and any(_is_empty(part) for part in parts):
             return  # a tenth of the shorter side
@@ -175,14 +175,14 @@ class Prices:
         else:
             self._units[node] += price
 
-    def _is_list(self, node: Call) -> bool:
+    def is_list(self, node: Call) -> bool:
         """Tell whether the checker is sure that the right side of ``in`` is a list."""
         fitting = self._checker.overloads.get(node, ())
         return len(fitting) == 1 and fitting[0].parameters[1].name == "list"
 
     def _is_set(self, node: Call, right: Node) -> bool:
         items = self._items(right)
-        return self._is_list(node) and all(isinstance(item, Constant) and costs.is_member_type(item.value) for item in items)
+        return self.is_list(node) and all(isinstance(item, Constant) and costs.is_member_type(item.value) for item in items)
 
     @staticmethod
     def _items(node: Node) -> Sequence[Node]:

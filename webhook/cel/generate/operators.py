@@ -23,7 +23,7 @@ def emit_equals(emitter: Emitter, node: Call) -> Value:
     """Write ``left == right`` or ``left != right``."""
     left, right = (emitter.value(argument) for argument in node.arguments)
     negated = node.function == "_!=_"
-    if left.constant and not right.constant:
+    if left.is_constant(int, bool, str, type(None)) and not right.constant:  # of others, the order of the sides matters
         left, right = right, left
     if right.is_constant(type(None)):
         return Value(f"({left.text} is {'not ' if negated else ''}None)", types.BOOL)
