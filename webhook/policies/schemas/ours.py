@@ -125,15 +125,17 @@ def camel(name: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-def _pod_group() -> Schema:
-    count = {"type": "integer", "minimum": 1}
-    members = fields(
+_COUNT: Schema = {"type": "integer", "minimum": 1}
+
+
+def _members() -> Schema:
+    return fields(
         "Which pods belong to it.",
         {
             "path": text("Where they are stamped from, such as spec.template.", **_PATH),
             "paths": listed("Several such places.", text("A place.", **_PATH), minItems=1),
             "where": cel("A bool over item: which entries of a list belong to it."),
-            "count": {**count, "description": "How many there are."},
+            "count": {**_COUNT, "description": "How many there are."},
             "countExpression": cel("How many there are, an int."),
         },
         allOf=[
@@ -141,10 +143,13 @@ def _pod_group() -> Schema:
             {"oneOf": [{"required": ["count"]}, {"required": ["countExpression"]}]},
         ],
     )
+
+
+def _pod_group() -> Schema:
     gang = fields(
         "All start together, or none.",
         {
-            "minCount": {**count, "description": "How many at least; left out: all of them."},
+            "minCount": {**_COUNT, "description": "How many at least; left out: all of them."},
             "minCountExpression": cel("How many at least, an int."),
         },
     )
@@ -157,7 +162,7 @@ def _pod_group() -> Schema:
         "A group.",
         {
             "name": text("Name of the PodGroupTemplate, a DNS label.", minLength=1),
-            "members": members,
+            "members": _members(),
             "instances": {
                 "description": "How many groups: one, or one per entry of the list, or one per value of a key.",
                 "default": "One",
