@@ -58,6 +58,7 @@ def test_nothing_absorbs_a_panic(losing: str, absorbing: str) -> None:
         ("object.missing in object.l.map(y, y)", 14_005),
         ("object.l.map(y, y)[object.missing] == 1", 13_007),
         ("object.missing.a.b.c.d == 1", 3),
+        ("object.l.join(object.missing) == ''", 5),
         ("object.l[?object.missing].orValue(1) == 1", 5),
     ],
 )

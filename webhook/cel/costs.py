@@ -193,6 +193,12 @@ def _add(left: Any, right: Any) -> int:
     return 1
 
 
+def _join(items: Any, separator: Any = "") -> int:
+    """Price what cannot be joined; the function itself spends for what it joins."""
+    fits = type(items) is list and type(separator) is str and (not items or type(items[0]) is str)
+    return 0 if fits else 1
+
+
 def _sort(items: Any) -> int:
     """Price a sort of elements of unknown type: 1, and our comparisons."""
     return 1 + (beyond(len(items) * len(items).bit_length() // 16) if type(items) is list else 0)
@@ -201,7 +207,6 @@ def _sort(items: Any) -> int:
 _ONE_TEXT, _TWO_TEXTS = _texts(), _texts(2)
 _TRAVERSAL = Formula(lambda target, *_: traversal_price(target), charge=charge_traversal)
 _SEARCH = Formula(lambda text, pattern, *_: search_price(size_of(text), size_of(pattern)))
-_SELF = 0
 
 MEMBERSHIP = Formula(lambda _, items: size_of(items))
 """The price of ``x in list`` where the checker knows that it is a list."""
@@ -221,10 +226,10 @@ BY_NAME: Mapping[str, int | Formula] = {
     "validate": Formula(_validate),
     "containsIP": Formula(_contains_ip),
     "containsCIDR": Formula(_contains_cidr),
-    "join": _SELF,
+    "join": Formula(_join),
     "check": 350_000,  # an authorizer may be a webhook of its own
 }  # fmt: skip
-"""Prices by name alone, whatever the overload: those of Kubernetes' own estimator. 0: the function spends for itself."""
+"""Prices by name alone, whatever the overload: those of Kubernetes' own estimator."""
 
 _TEXT_COMPARISON = Formula(lambda left, right: walk(min(size_of(left), size_of(right))))
 _TWO_SIDES = Formula(lambda left, right: walk(size_of(left) + size_of(right)), "(len({0}) + len({1}) + 9) // 10")

@@ -103,6 +103,7 @@ def _join(budget: Budget, items: list[Any], separator: str = "") -> str:
     for start in range(0, len(items), _BATCH):
         for item in items[start : start + _BATCH]:
             if type(item) is not str:
+                budget.spend(1)
                 raise EvaluationError(f"join: invalid input: {show(item)}", "no_overload")
             length += len(item)
         budget.spend(walk(2 * length) - paid + (start > 0))
