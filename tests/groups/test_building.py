@@ -117,3 +117,49 @@ def test_the_library_of_kubernetes_builds_and_refuses_the_same() -> None:
 def test_an_error_names_its_place_in_the_owners_own_api() -> None:
     item = GroupItem(name="workers", count=4, path="spec.gang", asked={"schedulingPolicy": {}})
     assert check_item(item) == (Wrong("FieldValueInvalid", "spec.gang.schedulingPolicy", "must specify one of: `basic`, `gang`"),)
+
+
+@pytest.mark.parametrize(
+    ("asked", "place", "message"),
+    [
+        ([], "spec.scheduling", "must be an object"),
+        ({"schedulingPolicy": "gang"}, "spec.scheduling.schedulingPolicy", "must be an object"),
+        ({"schedulingPolicy": []}, "spec.scheduling.schedulingPolicy", "must be an object"),
+        ({"schedulingPolicy": {"gang": True}}, "spec.scheduling.schedulingPolicy.gang", "must be an object"),
+        (
+            {"schedulingPolicy": {"gang": {"minCount": "3"}}},
+            "spec.scheduling.schedulingPolicy.gang.minCount",
+            "must be a whole number",
+        ),
+        (
+            {"schedulingPolicy": {"gang": {"minCount": True}}},
+            "spec.scheduling.schedulingPolicy.gang.minCount",
+            "must be a whole number",
+        ),
+        (
+            {"schedulingConstraints": {"topology": {"key": "a"}}},
+            "spec.scheduling.schedulingConstraints.topology",
+            "must be a list",
+        ),
+        (
+            {"schedulingConstraints": {"topology": [None]}},
+            "spec.scheduling.schedulingConstraints.topology[0]",
+            "must be an object",
+        ),
+        (
+            {"schedulingConstraints": {"topology": [{"key": 5}]}},
+            "spec.scheduling.schedulingConstraints.topology[0].key",
+            "must be a text",
+        ),
+        ({"disruptionMode": "all"}, "spec.scheduling.disruptionMode", "must be an object"),
+        ({"resourceClaims": [{"name": 5, "resourceClaimName": "a"}]}, "spec.scheduling.resourceClaims[0].name", "must be a text"),
+    ],
+)
+def test_a_value_of_another_type_is_told_at_its_place(asked: Any, place: str, message: str) -> None:
+    item = GroupItem(name="workers", count=4, asked=asked)
+    assert check_item(item) == (Wrong("FieldValueTypeInvalid", place, message),)
+
+
+def test_null_is_as_good_as_absent() -> None:
+    asked = {"schedulingPolicy": {"basic": None, "gang": {"minCount": None}}, "resourceClaims": None, "disruptionMode": None}
+    assert check_item(GroupItem(name="workers", count=4, asked=asked)) == ()

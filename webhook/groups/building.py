@@ -19,6 +19,14 @@ from webhook.model.objects import Object
 
 POLICIES, MODES = ("basic", "gang"), ("single", "all")
 _CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
+_SHAPES: Mapping[str, Any] = {
+    "schedulingPolicy": {"basic": {}, "gang": {"minCount": int}},
+    "schedulingConstraints": {"topology": [{"key": str}]},
+    "disruptionMode": {"single": {}, "all": {}},
+    "resourceClaims": [{"name": str, "resourceClaimName": str, "resourceClaimTemplateName": str}],
+}
+"""The types of the blocks, which a controller in Go has from its decoder."""
+_TYPES = {dict: "an object", list: "a list", int: "a whole number", str: "a text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,8 @@ class Wrong:
 
 def check_item(item: GroupItem, *, policies: Collection[str] = POLICIES, modes: Collection[str] = MODES) -> tuple[Wrong, ...]:
     """Return what is wrong with an item, for a controller that supports these policies and disruption modes."""
-    return (*_check_blocks(item), *_check_support(item, policies, modes))
+    mistyped = tuple(_check_types(item.asked, _SHAPES, item.path))
+    return mistyped or (*_check_blocks(item), *_check_support(item, policies, modes))
 
 
 def plan_item(item: GroupItem, pod_group: str) -> PlannedGroup:
@@ -78,6 +87,21 @@ def plan_item(item: GroupItem, pod_group: str) -> PlannedGroup:
 def _block(item: GroupItem, name: str) -> Mapping[str, Any]:
     """Return the user's block, or the controller's where the user's is absent or empty."""
     return item.asked.get(name) or item.default.get(name) or {}
+
+
+def _check_types(value: Any, shape: Any, place: str) -> Iterator[Wrong]:
+    """Check that a value and all below it are of the types that the API has there; null is as good as absent."""
+    kind: type = shape if isinstance(shape, type) else type(shape)
+    accepted: Any = Mapping if kind is dict else kind
+    if not isinstance(value, accepted) or isinstance(value, bool):
+        yield Wrong("FieldValueTypeInvalid", place, f"must be {_TYPES[kind]}")
+    elif kind is list:
+        for index, entry in enumerate(value):
+            yield from _check_types(entry, shape[0], f"{place}[{index}]")
+    elif kind is dict:
+        for name, inner in shape.items():
+            if value.get(name) is not None:
+                yield from _check_types(value[name], inner, f"{place}.{name}")
 
 
 def _check_blocks(item: GroupItem) -> Iterator[Wrong]:
