@@ -57,7 +57,7 @@ class Run:
     def of_conditions(cls, head: CompiledHead, situation: Situation, params: Object | None) -> Run:
         """Build the run of match conditions, which see the client's own resource and no namespaceObject (matcher.go)."""
         request = situation.request
-        if request.request_resource:
+        if request.request_resource not in (None, request.resource):
             situation = replace(situation, request=replace(request, resource=asked_resource(request)))
         run = cls(head, situation, params)
         run._lacks_namespace = False
