@@ -1,0 +1,151 @@
+"""Devices that a group shares: the scheduler allocates one claim for all of its pods, and gives it back with the group."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.controlplane.client import JOBS, POD_GROUPS, PODS, wait_for
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.plan import NATIVE
+from tests.controlplane.scenes import is_bound, job
+from tests.e2e.installation import SYSTEM_NAMESPACE, Installation
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAIMS = "resource.k8s.io/v1/resourceclaims"
+PATIENCE_SECONDS = 60.0
+GANG_PODS = 4
+DEVICES = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: fabric.example.dev}
+spec: {selectors: [{cel: {expression: "device.driver == 'fabric.example.dev'"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: fabric}
+spec:
+  driver: fabric.example.dev
+  pool: {name: fabric, generation: 1, resourceSliceCount: 1}
+  allNodes: true                  # reached from every node, so a gang may share it
+  devices: [{name: channel-0}, {name: channel-1}]
+"""
+"""Two channels: fewer than the pods of a gang, so pods that do not share could not all start."""
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: channel}
+spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: fabric.example.dev}}]}}}
+"""
+SHARED = {"name": "fabric", "resourceClaimTemplateName": "channel"}
+ROUTES = {"by the Job controller": "train", "by Gangwarden": "a" * 58}
+"""A name of 58 characters is more than the Job controller's own groups can carry."""
+
+
+@pytest.fixture(scope="module")
+def fabric() -> Iterator[ControlPlane]:
+    with ControlPlane(gates=NATIVE) as cluster:
+        cluster.kubectl("create", "-f", "-", stdin=DEVICES)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def installed(fabric: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    directory = tmp_path_factory.mktemp("claims")
+    made = Installation(fabric, policies_in(directory), directory)
+    try:
+        made.start_webhook("run", "--canary-namespace", SYSTEM_NAMESPACE)
+        yield made
+    finally:
+        made.close()
+        print(made.logs())
+
+
+@pytest.fixture(scope="module")
+def without_gate(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """The same policies beside a control plane that would drop a group's claims."""
+    directory = tmp_path_factory.mktemp("no-claims")
+    made = Installation(control_plane, policies_in(directory), directory)
+    try:
+        made.start_webhook()
+        yield made
+    finally:
+        made.close()
+        print(made.logs())
+
+
+@pytest.fixture
+def space(fabric: ControlPlane) -> Iterator[str]:
+    with fabric.namespace() as name:
+        fabric.client.create(yaml.safe_load(TEMPLATE), namespace=name)
+        yield name
+
+
+def policies_in(directory: Path) -> Path:
+    """The shipped policies and one more: Jobs with the label ``fabric`` are gangs that share a channel."""
+    made = directory / "policies"
+    shutil.copytree(ROOT / "policies", made)
+    policy, binding = yaml.safe_load_all((made / "gang/labelled-jobs/policy.yaml").read_text())
+    policy["metadata"]["name"] = binding["metadata"]["name"] = binding["spec"]["policyName"] = "fabric.example.dev"
+    policy["spec"]["matchConstraints"]["objectSelector"] = {"matchLabels": {"example.dev/fabric": "shared"}}
+    policy["spec"]["podGroups"][0]["resourceClaims"] = [SHARED]
+    (made / "fabric.yaml").write_text(yaml.safe_dump_all([policy, binding]))
+    return made
+
+
+def sharing_job(job_name: str, namespace: str, **claim: str) -> dict[str, Any]:
+    """A Job whose pods ask for a claim, the group's own if nothing else is said."""
+    made = job(job_name, namespace, pods=GANG_PODS, ttlSecondsAfterFinished=600)
+    made["metadata"]["labels"] = {"example.dev/fabric": "shared"}
+    pod, asked = made["spec"]["template"]["spec"], SHARED | claim
+    pod["resourceClaims"] = [asked]
+    pod["containers"][0]["resources"]["claims"] = [{"name": asked["name"]}]
+    return made
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_one_claim_serves_the_whole_group_and_ends_with_it(installed: Installation, space: str, route: str) -> None:
+    client, name = installed.client, ROUTES[route]
+    made = client.create(sharing_job(name, space))
+    assert ("scheduling" in made["spec"]) == (route == "by the Job controller")
+    pods = wait_for(
+        lambda: found if len(found := [pod for pod in client.list(PODS, space) if is_bound(pod)]) == GANG_PODS else None,
+        seconds=PATIENCE_SECONDS,
+        what="all four are bound",
+    )
+    (group,), (claim,) = client.list(POD_GROUPS, space), client.list(CLAIMS, space)
+    assert group["spec"]["resourceClaims"] == [SHARED]
+    (holder,) = claim["status"]["reservedFor"]
+    assert (holder["resource"], holder["name"], holder["uid"]) == (
+        "podgroups",
+        group["metadata"]["name"],
+        group["metadata"]["uid"],
+    )
+    (device,) = claim["status"]["allocation"]["devices"]["results"]
+    assert (device["driver"], device["pool"]) == ("fabric.example.dev", "fabric")
+    named = {status["resourceClaimName"] for pod in pods for status in pod["status"]["resourceClaimStatuses"]}
+    assert named == {claim["metadata"]["name"]}
+    client.delete(JOBS, space, name)
+    wait_for(lambda: not client.list(CLAIMS, space), seconds=PATIENCE_SECONDS, what="the device is free again")
+
+
+@pytest.mark.parametrize(
+    "difference", [{"name": "net"}, {"resourceClaimTemplateName": "another"}], ids=lambda value: next(iter(value))
+)
+def test_pods_that_name_the_claim_in_other_words_are_refused(
+    installed: Installation, space: str, difference: dict[str, str]
+) -> None:
+    """Kubernetes would give each of them a claim of its own, and the gang would wait for devices that there are not."""
+    refusal, _ = installed.client.attempt(sharing_job("train", space, **difference))
+    assert "matching-claims.gangwarden.dev" in refusal
+    assert "spec.scheduling.resourceClaims has 'fabric' from resourceClaimTemplateName 'channel', but no entry" in refusal
+
+
+def test_a_cluster_that_would_drop_the_claims_refuses_and_names_the_gate(without_gate: Installation, namespace: str) -> None:
+    refusal, _ = without_gate.client.attempt(sharing_job("train", namespace))
+    assert "to share resource claims, but feature gate DRAWorkloadResourceClaims is off" in refusal
