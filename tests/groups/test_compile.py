@@ -70,9 +70,25 @@ def test_a_policy_is_refused_for(policy: dict[str, Any], field: str, words: str)
 @pytest.mark.parametrize(
     ("spec", "field", "words"),
     [
-        pytest.param({"instances": "PerItem"}, f"{GROUP}.instances", "instances: PerItem is not supported", id="groups per item"),
+        pytest.param({"instances": "PerItem"}, f"{GROUP}.instances", "only with one path over one list", id="groups per item"),
+        pytest.param(
+            {"instances": "PerItem", "path": "spec.a[*].b[*].c"}, f"{GROUP}.instances", "only with one path", id="lists in lists"
+        ),
+        pytest.param(
+            {"where": text("1 == 1"), "paths": ("spec.a[*]", "spec.b")}, f"{GROUP}.members.where", "only with", id="two places"
+        ),
+        pytest.param({"where": text("'yes'"), "path": "spec.a[*]"}, "spec", "to bool", id="a filter of text"),
+        pytest.param(
+            {"instances": "Key", "instance_key": text("1"), "path": "spec.a[*]"},
+            "spec",
+            "must evaluate to string, not to int",
+            id="a number for a key",
+        ),
+        pytest.param({"count": "items.size()"}, COUNT, "undeclared reference to 'items'", id="entries of no list"),
         pytest.param({"stamp": "Pod"}, f"{GROUP}.stamp", "stamp: Pod is not supported", id="stamps on pods"),
-        pytest.param({"where": text("item.a")}, f"{GROUP}.members.where", "where is not supported", id="a filter over a list"),
+        pytest.param(
+            {"where": text("item.a")}, f"{GROUP}.members.where", "only with one path over one list", id="a filter over nothing"
+        ),
         pytest.param({"count": "object.spec."}, COUNT, "Syntax error", id="a count that is no CEL"),
         pytest.param({"count": "'four'"}, COUNT, "must evaluate to int, not to string", id="a count that is text"),
         pytest.param({"count": "1.5"}, COUNT, "must evaluate to int, not to double", id="a count that is half a pod"),

@@ -8,7 +8,14 @@ import pytest
 
 from webhook.groups.paths import read_path, replace_at
 
-OBJ = {"spec": {"template": {"a": 1}, "jobs": [{"name": "x", "t": {"a": 1}}, {"name": "y"}, "odd"], "none": None}}
+OBJ = {
+    "spec": {
+        "template": {"a": 1},
+        "jobs": [{"name": "x", "t": {"a": 1}}, {"name": "y"}, "odd"],
+        "none": None,
+        "roles": {"x": {"a": 1}, "y": {"a": 2}},
+    }
+}
 
 
 @pytest.mark.parametrize(
@@ -18,6 +25,9 @@ OBJ = {"spec": {"template": {"a": 1}, "jobs": [{"name": "x", "t": {"a": 1}}, {"n
         ("spec.template", ({"a": 1},)),
         ("spec.jobs[*].name", ("x", "y")),
         ("spec.jobs[*].t.a", (1,)),
+        ("spec.jobs[1].name", ("y",)),
+        ("spec.jobs[7].name", ()),
+        ("spec.roles[*].a", (1, 2)),
         ("spec.none", (None,)),
         ("spec.none.a", ()),
         ("spec.template[*].a", ()),
@@ -34,6 +44,10 @@ def test_every_value_at_a_path_is_read(path: str, found: tuple[Any, ...]) -> Non
         pytest.param("spec.template.a", "template", {"a": 2}, id="a value"),
         pytest.param("spec.template.b", "template", {"a": 1, "b": 2}, id="a missing last step is made"),
         pytest.param("spec.jobs[*].t", "jobs", [{"name": "x", "t": 2}, {"name": "y", "t": 2}, "odd"], id="every entry of a list"),
+        pytest.param(
+            "spec.jobs[1].t", "jobs", [{"name": "x", "t": {"a": 1}}, {"name": "y", "t": 2}, "odd"], id="one entry of a list"
+        ),
+        pytest.param("spec.roles[*].a", "roles", {"x": {"a": 2}, "y": {"a": 2}}, id="every value of a mapping"),
         pytest.param("spec.missing.a", "missing", None, id="a missing step before it is not"),
         pytest.param("spec.none.a", "none", None, id="nothing is put into null"),
     ],

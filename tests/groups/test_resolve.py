@@ -24,7 +24,7 @@ def resolve(obj: Built | Object, *groups: PodGroupSpec, stored: bool = False, **
     built = obj.build() if isinstance(obj, Built) else obj
     made = compiled(*groups, **policy)
     run = Run(made.head, situation(request(built), world=FakeWorld(namespaces=(namespace("team-a", rack="r1"),))), None)
-    (found,) = resolve_groups(made, run, {"workers": "g"}, stored=stored)
+    (found,) = resolve_groups(made, run, {"workers": "g"}.get, stored=stored)
     return found
 
 
@@ -208,12 +208,12 @@ def test_what_is_not_in_the_snapshot_is_undecided() -> None:
 def test_nothing_can_be_resolved_of_no_object() -> None:
     policy, asked = compiled(), request(None, old_object=job().build())
     with pytest.raises(GroupProblem, match="no object to group"):
-        resolve_groups(policy, Run(policy.head, situation(asked), None), {"workers": "g"})
+        resolve_groups(policy, Run(policy.head, situation(asked), None), {"workers": "g"}.get)
 
 
 def test_a_template_without_a_name_is_left_out() -> None:
     policy = compiled()
-    assert resolve_groups(policy, Run(policy.head, situation(), None), {"others": "g"}) == ()
+    assert resolve_groups(policy, Run(policy.head, situation(), None), {"others": "g"}.get) == ()
 
 
 PLANNED = PlannedGroup(template="workers", pod_group="g", count=4, min_count=4)

@@ -203,8 +203,13 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
     if aside is not None:
         return aside
     route = choose_route(claim.policy.source, workload, surroundings.capabilities)
-    names = {spec.name: group_name(workload, spec.name, surroundings.token(), alone=len(specs) == 1) for spec in specs}
-    groups = resolve_groups(claim.policy, Run(claim.policy.head, situation, claim.params), names)
+
+    def name(slot: str) -> str:
+        return group_name(workload, slot, surroundings.token(), alone=len(specs) == 1 and slot == specs[0].name)
+
+    groups = resolve_groups(claim.policy, Run(claim.policy.head, situation, claim.params), name)
+    if not groups:
+        raise GroupProblem("none of its pod templates belongs to a group of the policy", rule="podGroups")
     check_capabilities(groups, surroundings.capabilities)
     if route is Route.NATIVE:
         check_native(workload, groups)

@@ -85,12 +85,7 @@ def heads_of(policies: PolicySet) -> Iterator[tuple[Head, tuple[Binding, ...], f
         yield mutating.head.source, bindings, mutating.references
     for bound in policies.workload:
         programs = (named.program for named in (*bound.policy.conditions.match_conditions, *bound.policy.head.variables))
-        groups = (
-            program
-            for group in bound.policy.groups
-            for program in (group.count, group.min_count, group.topology_key, group.priority_class_name)
-            if program
-        )
+        groups = (program for group in bound.policy.groups for program in group.programs)
         roots = frozenset(chain.from_iterable(program.references for program in (*programs, *groups)))
         yield bound.policy.source.head, bound.bindings, roots
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from webhook.cel import Program
-from webhook.cel.types import INT, STRING, Type
+from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.errors import PolicyError, PolicySetError
+from webhook.groups.instances import chooses
 from webhook.groups.refusals import refusals
 from webhook.model.policies import Expression, PodGroupSpec, WorkloadPolicy
 from webhook.rules import WORKLOAD_ROOTS, CompiledException, CompiledHead, compile_head, compile_one
+
+ITEM, ITEMS = "item", "items"
+"""What expressions call an entry of the list in which the templates stand, and the entries that belong to one group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,14 @@ class CompiledGroup:
     min_count: Program | None = None
     topology_key: Program | None = None
     priority_class_name: Program | None = None
+    where: Program | None = None
+    instance_key: Program | None = None
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """Return every program of the group."""
+        every = (self.count, self.min_count, self.topology_key, self.priority_class_name, self.where, self.instance_key)
+        return tuple(program for program in every if program is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,28 +80,40 @@ def compile_workload(policy: WorkloadPolicy) -> CompiledWorkload:
 def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
     errors: list[PolicyError] = []
 
-    def one(expression: Expression | None, wanted: Type) -> Program | None:
+    def one(expression: Expression | None, wanted: Type, *more: str) -> Program | None:
         if expression is None:
             return None
         try:
-            return _compile_typed(expression, head, wanted)
+            return _compile_typed(expression, head, wanted, more)
         except PolicyError as error:
             errors.append(error)
             return None
 
-    count, min_count = one(spec.members.count, INT), one(spec.min_count, INT)
-    topology_key = one(spec.topology_keys[0] if spec.topology_keys else None, STRING)
-    priority_class_name = one(spec.priority_class_name, STRING)
+    items = (ITEMS,) if chooses(spec) else ()
+    count, min_count = one(spec.members.count, INT, *items), one(spec.min_count, INT, *items)
+    topology_key = one(spec.topology_keys[0] if spec.topology_keys else None, STRING, *items)
+    priority_class_name = one(spec.priority_class_name, STRING, *items)
+    where, key = one(spec.members.where, BOOL, ITEM), one(spec.instance_key, STRING, ITEM)
     if errors or count is None:
         raise PolicySetError(errors)
     return CompiledGroup(
-        source=spec, count=count, min_count=min_count, topology_key=topology_key, priority_class_name=priority_class_name
+        source=spec,
+        count=count,
+        min_count=min_count,
+        topology_key=topology_key,
+        priority_class_name=priority_class_name,
+        where=where,
+        instance_key=key,
     )
 
 
-def _compile_typed(expression: Expression, head: CompiledHead, wanted: Type) -> Program:
-    """Compile an expression of one type; where its type is only known at run time, it is looked at there."""
-    program = compile_one(expression, head.declarations)
+def _compile_typed(expression: Expression, head: CompiledHead, wanted: Type, more: tuple[str, ...]) -> Program:
+    """Compile an expression of one type; where its type is only known at run time, it is looked at there.
+
+    ``more`` are variables that only this expression may read, of any type.
+    """
+    declared = head.declarations
+    program = compile_one(expression, replace(declared, variables=declared.variables | set(more)))
     if program.type == wanted or program.type.is_dyn:
         return program
     origin, (line, column) = expression.origin, expression.place(1, 1)

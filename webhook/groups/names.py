@@ -15,10 +15,11 @@ _BASE_LENGTH = 40
 characters of a DNS subdomain, and kubectl's columns stay readable."""
 
 
-def group_name(workload: Object, template: str, token: str, *, alone: bool) -> str:
-    """Return a new PodGroup name; ``alone`` leaves the template's name out where a workload has only one group."""
+def group_name(workload: Object, slot: str, token: str, *, alone: bool) -> str:
+    """Return a new PodGroup name; ``alone`` leaves the slot out where a workload has only one group."""
     base = (given_name(workload) or str(workload.get("kind") or "group")).lower()
-    parts = [base[:_BASE_LENGTH].rstrip("-."), token] if alone else [base[:_BASE_LENGTH].rstrip("-."), template, token]
+    start = base[:_BASE_LENGTH].rstrip("-.")
+    parts = [start, token] if alone else [start, slot.replace("/", "-"), token]
     return "-".join(parts)
 
 
@@ -40,12 +41,12 @@ def is_record_of_its_own(stored: Object) -> bool:
 
 
 def write_names(names: dict[str, str]) -> str:
-    """Return the annotation's value for PodGroup names by template name."""
+    """Return the annotation's value for PodGroup names by what the record calls each group."""
     return ",".join(f"{template}={name}" for template, name in names.items())
 
 
 def recorded_names(workload: Object) -> dict[str, str]:
-    """Read PodGroup names by template name from a workload; empty when we never attached anything."""
+    """Read PodGroup names by slot (see ``PlannedGroup``) from a workload; empty when we never attached anything."""
     value = str(annotations_of(workload).get(POD_GROUP_ANNOTATION) or "")
     pairs = (pair.partition("=") for pair in value.split(",") if pair)
     return {template: name for template, _, name in pairs if template and name}

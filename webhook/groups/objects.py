@@ -30,7 +30,7 @@ def stamp(workload: Object, plan: GroupPlan) -> Object:
     for group in plan.groups:
         for path in group.paths:
             stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", _always({"podGroupName": group.pod_group}))
-    names = {group.template: group.pod_group for group in plan.groups}
+    names = {group.slot: group.pod_group for group in plan.groups}
     written = {
         POD_GROUP_ANNOTATION: write_names(names),
         GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}",
@@ -48,7 +48,7 @@ def workload_object(owner: Object, plan: GroupPlan) -> Object:
         "metadata": _metadata(owner, workload_name(plan)),
         "spec": {
             "controllerRef": {"apiGroup": kind.group, "kind": kind.kind, "name": metadata_of(owner)["name"]},
-            "podGroupTemplates": [{"name": group.template, **_group_fields(group)} for group in plan.groups],
+            "podGroupTemplates": [{"name": group.template, **_group_fields(group)} for group in _templates(plan)],
         },
     }
 
@@ -73,6 +73,15 @@ def pod_group_object(owner: Object, plan: GroupPlan, group: PlannedGroup) -> Obj
 def workload_name(plan: GroupPlan) -> str:
     """Return the Workload's name: that of the first group, which is unique already."""
     return plan.groups[0].pod_group
+
+
+def _templates(plan: GroupPlan) -> tuple[PlannedGroup, ...]:
+    """Return one group for each template: it stands for those that are made from the same one."""
+    return tuple({group.template: group for group in reversed(plan.groups)}[name] for name in _names(plan))
+
+
+def _names(plan: GroupPlan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(group.template for group in plan.groups))
 
 
 def _always(value: Object) -> Callable[[Any], Object]:

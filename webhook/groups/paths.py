@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.model.objects import Object
+
+_NAMEABLE = re.compile(r"[^.\[\]]+")
 
 
 def read_path(obj: Object, path: str) -> tuple[Any, ...]:
@@ -17,9 +20,26 @@ def read_path(obj: Object, path: str) -> tuple[Any, ...]:
     for step in _steps(path):
         if step == "*":
             found = tuple(item for value in found for item in _items(value))
+        elif step.isdigit() and any(isinstance(value, list) for value in found):
+            found = tuple(value[int(step)] for value in found if isinstance(value, list) and int(step) < len(value))
         else:
             found = tuple(value[step] for value in found if isinstance(value, dict) and step in value)
     return found
+
+
+def places_at(obj: Object, path: str) -> tuple[tuple[str, Any], ...]:
+    """Return every entry that a path with one ``[*]`` at its end meets, each with the path of its own: ``spec.jobs[0]``.
+
+    A key of a mapping that no path can name, such as one with a dot, is left out.
+    """
+    before = path.removesuffix("[*]")
+    found: list[tuple[str, Any]] = []
+    for value in read_path(obj, before):
+        if isinstance(value, dict):
+            found += [(f"{before}.{name}", item) for name, item in value.items() if _NAMEABLE.fullmatch(name)]
+        elif isinstance(value, list):
+            found += [(f"{before}[{index}]", item) for index, item in enumerate(value)]
+    return tuple(found)
 
 
 def may_meet(path: str, other: str) -> bool:
@@ -43,6 +63,8 @@ def _replace(value: Any, steps: list[str], change: Callable[[Any], Any]) -> Any:
     step, rest = steps[0], steps[1:]
     if step == "*":
         return _replace_each(value, rest, change)
+    if isinstance(value, list) and step.isdigit():
+        return [_replace(item, rest, change) if index == int(step) else item for index, item in enumerate(value)]
     if not isinstance(value, dict) or (step not in value and rest):
         return value
     return {**value, step: _replace(value.get(step), rest, change)}
@@ -61,4 +83,4 @@ def _items(value: Any) -> Iterable[Any]:
 
 
 def _steps(path: str) -> tuple[str, ...]:
-    return tuple(step for part in path.split(".") for step in part.replace("[*]", ".*").split(".") if step)
+    return tuple(step for part in path.split(".") for step in part.replace("[", ".").replace("]", "").split(".") if step)

@@ -28,13 +28,13 @@ def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situa
         ) or (None,)
     except RuleProblem as problem:
         raise GroupFailure(f"params could not be had: {problem}", rule="paramRef") from problem
-    groups = resolve_groups(compiled, Run(compiled.head, situation, params), recorded_names(workload), stored=True)
+    groups = resolve_groups(compiled, Run(compiled.head, situation, params), recorded_names(workload).get, stored=True)
     return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
 
 
 def is_whole(plan: GroupPlan, workload: Object) -> bool:
     """Tell whether the policy still has every group that the workload was put into."""
-    return {group.template for group in plan.groups} == recorded_names(workload).keys()
+    return {group.slot for group in plan.groups} == recorded_names(workload).keys()
 
 
 def plan_without_policy(workload: Object) -> GroupPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.errors import PolicyError
+from webhook.groups.instances import chooses
 from webhook.groups.paths import may_meet
 from webhook.model.policies import Members, ResourceRule, WorkloadPolicy
 
@@ -65,15 +66,18 @@ def _of_groups(policy: WorkloadPolicy) -> Iterator[tuple[str, str]]:
     for index, spec in enumerate(policy.pod_groups):
         field = f"spec.podGroups[{index}]"
         for place, path in _places(spec.members):
-            if any(may_meet(path, other) for other in taken):
+            if spec.members.where is None and any(may_meet(path, other) for other in taken):
                 yield f"{field}.members.{place}", f"{path} belongs to another group already; a pod has one group"
-            taken.append(path)
-        if spec.instances != "One":
-            yield f"{field}.instances", f"instances: {spec.instances} is not supported by this version; use One"
+            if spec.members.where is None:
+                taken.append(path)
+        if chooses(spec) and [path.count("[*]") for path in spec.members.paths] != [1]:
+            place = "members.where" if spec.instances == "One" else "instances"
+            yield (
+                f"{field}.{place}",
+                'only with one path over one list or mapping ("[*]"): nothing else has entries',
+            )
         if spec.stamp != "Template":
             yield f"{field}.stamp", f"stamp: {spec.stamp} is not supported by this version; use Template"
-        if spec.members.where is not None:
-            yield f"{field}.members.where", "where is not supported by this version; leave it out"
 
 
 def _places(members: Members) -> Iterator[tuple[str, str]]:

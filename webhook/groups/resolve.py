@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from webhook.cel import EvaluationError, Program
-from webhook.groups.compile import CompiledGroup, CompiledWorkload
+from webhook.groups.compile import ITEM, ITEMS, CompiledGroup, CompiledWorkload
+from webhook.groups.instances import Instance, chooses, instances_of
 from webhook.groups.paths import read_path
-from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, PlannedGroup
-from webhook.model.names import wrong_qualified_name
+from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, PlannedGroup, slot_of
+from webhook.model.names import wrong_label, wrong_qualified_name
 from webhook.model.objects import Object, annotations_of
 from webhook.rules import UNDECIDED, RuleProblem, Run
 
@@ -42,21 +43,33 @@ class GroupFailure(GroupProblem):
 
 
 def resolve_groups(
-    compiled: CompiledWorkload, run: Run, names: Mapping[str, str], *, stored: bool = False
+    compiled: CompiledWorkload, run: Run, name_of: Callable[[str], str | None], *, stored: bool = False
 ) -> tuple[PlannedGroup, ...]:
-    """Evaluate a policy for the object of a run; ``names`` are PodGroup names by template. Raises GroupProblem.
+    """Evaluate a policy for the object of a run; ``name_of`` says what the PodGroup of a slot is called. Raises GroupProblem.
 
-    ``stored``: the object was admitted before and may have shrunk since, so a quorum above its count follows the count.
+    A slot without a name gets no group. ``stored``: the object was admitted before and may have shrunk since, so a quorum
+    above its count follows the count.
     """
     workload = run.situation.request.object
     if workload is None:
         raise GroupProblem("there is no object to group", rule="podGroups")
-    resolvers = (
+    resolvers = [
         _Resolver(compiled, run, workload=workload, group=group, rule=f"podGroups[{index}]", stored=stored)
         for index, group in enumerate(compiled.groups)
-        if group.source.name in names
-    )
-    return tuple(resolver.resolve(names[resolver.template]) for resolver in resolvers)
+    ]
+    groups = tuple(group for resolver in resolvers for group in resolver.resolve(name_of))
+    _check_apart(groups)
+    return groups
+
+
+def _check_apart(groups: Iterable[PlannedGroup]) -> None:
+    """Refuse a template that two entries of a policy choose: a pod has one group."""
+    taken: dict[str, str] = {}
+    for group in groups:
+        for path in group.paths:
+            if taken.setdefault(path, group.slot) != group.slot:
+                problem = f"the pods at {path} belong to {taken[path]} and to {group.slot}; a pod has one group"
+                raise GroupProblem(problem, rule="podGroups", field=path)
 
 
 def check_capabilities(groups: tuple[PlannedGroup, ...], capabilities: Capabilities) -> None:
@@ -84,9 +97,18 @@ class _Resolver:
     ) -> None:
         self._allowed = compiled.source.allowed_overrides
         self._run, self._workload, self._group, self._rule, self._stored = run, workload, group, rule, stored
-        self.template = group.source.name
+        self._instance = Instance(key="", paths=group.source.members.paths)
 
-    def resolve(self, name: str) -> PlannedGroup:
+    def resolve(self, name_of: Callable[[str], str | None]) -> Iterator[PlannedGroup]:
+        spec = self._group.source
+        found = instances_of(spec, self._workload, is_member=self._is_member, key_of=self._key_of)
+        for self._instance in found:
+            self._check_key(self._instance.key)
+            name = name_of(slot_of(spec.name, self._instance.key))
+            if name:
+                yield self._resolve_one(name)
+
+    def _resolve_one(self, name: str) -> PlannedGroup:
         spec = self._group.source
         self._check_templates()
         count = self._whole_number(self._group.count, "members.countExpression", least=0)
@@ -99,11 +121,27 @@ class _Resolver:
             topology_key=self._topology_key(),
             priority_class_name=self._priority_class(),
             resource_claims=spec.resource_claims,
-            paths=spec.members.paths,
+            instance=self._instance.key,
+            paths=self._instance.paths,
         )
 
+    def _is_member(self, item: object) -> bool:
+        if self._group.where is None:
+            return True
+        value = self._value(self._group.where, "members.where", {ITEM: item})
+        if not isinstance(value, bool):
+            raise self._failure(f"gave {_shown(value)}, not true or false", "members.where")
+        return value
+
+    def _key_of(self, item: object) -> str:
+        return self._text(self._group.instance_key, "instances.keyExpression", {ITEM: item})
+
+    def _check_key(self, key: str) -> None:
+        if key and wrong_label(key):
+            raise self._failure(f"gave {_shown(key)}, which cannot be part of a name (a DNS label)", "instances")
+
     def _check_templates(self) -> None:
-        paths = self._group.source.members.paths
+        paths = self._instance.paths
         found = [(path, template) for path in paths for template in read_path(self._workload, path)]
         if not found:
             problem = f"there is no pod template at {' or '.join(paths)}, from which its pods would be grouped"
@@ -120,10 +158,10 @@ class _Resolver:
         given = {str(spec.get(name) or "") for spec in self._specs()}
         if len(given) > 1:
             problem = f"{name} differs within one group ({_listed(given)}), which is never scheduled as a whole"
-            raise GroupProblem(problem, rule=self._rule, field=f"{self._group.source.members.paths[0]}.spec.{name}")
+            raise GroupProblem(problem, rule=self._rule, field=f"{self._instance.paths[0]}.spec.{name}")
 
     def _specs(self) -> tuple[Object, ...]:
-        return tuple(spec for path in self._group.source.members.paths for spec in read_path(self._workload, f"{path}.spec"))
+        return tuple(spec for path in self._instance.paths for spec in read_path(self._workload, f"{path}.spec"))
 
     def _min_count(self, count: int) -> int:
         """Return the quorum: the user's, else the policy's, else every member; at least 1, as the API requires."""
@@ -171,7 +209,7 @@ class _Resolver:
     def _priority_class(self) -> str:
         """Return the group's priority class: pods whose priority differs from their group's are never scheduled."""
         named = {str(spec.get("priorityClassName") or "") for spec in self._specs()}
-        field, rule = f"{self._group.source.members.paths[0]}.spec.priorityClassName", "priorityClassNameExpression"
+        field, rule = f"{self._instance.paths[0]}.spec.priorityClassName", "priorityClassNameExpression"
         if self._group.priority_class_name is not None:
             wanted = self._text(self._group.priority_class_name, rule)
             if named != {wanted}:
@@ -182,8 +220,8 @@ class _Resolver:
             raise GroupProblem(problem, rule=self._rule, field=field)
         return next(iter(named))
 
-    def _text(self, program: Program | None, rule: str) -> str:
-        value = "" if program is None else self._value(program, rule)
+    def _text(self, program: Program | None, rule: str, more: Mapping[str, object] | None = None) -> str:
+        value = "" if program is None else self._value(program, rule, more)
         if not isinstance(value, str):
             raise self._failure(f"gave {_shown(value)}, not a string", rule)
         return value
@@ -194,9 +232,10 @@ class _Resolver:
             raise self._failure(f"gave {_shown(value)}, not a whole number from {least} to {_MOST}", rule)
         return value
 
-    def _value(self, program: Program, rule: str) -> object:
+    def _value(self, program: Program, rule: str, more: Mapping[str, object] | None = None) -> object:
+        seen = {ITEMS: list(self._instance.items)} if chooses(self._group.source) and more is None else more or {}
         try:
-            return self._run.evaluate(program)
+            return self._run.evaluate_with(program, seen)
         except EvaluationError as error:
             raise self._failure(f"failed: {error}", rule, undecided=error.kind == UNDECIDED) from error
         except RuleProblem as problem:

@@ -71,8 +71,20 @@ class PlannedGroup:
     topology_key: str = ""
     priority_class_name: str = ""
     resource_claims: tuple[dict[str, str], ...] = ()
+    instance: str = ""
+    """What tells it from other groups of the same template; empty where there is one."""
     paths: tuple[str, ...] = ("spec.template",)
     """Where the pod templates of its members stand in the workload."""
+
+    @property
+    def slot(self) -> str:
+        """Return the name by which the record on the workload knows it."""
+        return slot_of(self.template, self.instance)
+
+
+def slot_of(template: str, instance: str) -> str:
+    """Return what the record on a workload calls one group: its template, and its instance where there are several."""
+    return f"{template}/{instance}" if instance else template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

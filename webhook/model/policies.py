@@ -216,6 +216,13 @@ class PodGroupSpec:
     instance_key: Expression | None = None
     stamp: str = "Template"
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """Return every expression of the group."""
+        members = (self.members.where, self.members.count)
+        every = (*members, self.min_count, *self.topology_keys, self.priority_class_name, self.instance_key)
+        return tuple(one for one in every if one is not None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionSpec:

@@ -84,6 +84,15 @@ class Run:
             raise RuleProblem(_OUT_OF_BUDGET)
         return value
 
+    def evaluate_with(self, program: Program, more: Mapping[str, Any]) -> Any:
+        """Evaluate a program that reads more than others do, such as one ``item`` of a list; ``variables`` do not see it."""
+        self._values.update(more)
+        try:
+            return self.evaluate(program)
+        finally:
+            for name in more:
+                del self._values[name]
+
     def may_run_out(self, count: int) -> bool:
         """Tell whether so many more expressions could spend what is left, if each costs as much as one may."""
         return self.left < count * self.situation.limits.cost_per_expression

@@ -160,7 +160,7 @@ def _mutating(policy: CompiledMutating, bindings: tuple[Binding, ...]) -> Subjec
 
 def _workload(policy: CompiledWorkload, bindings: tuple[Binding, ...]) -> Subject:
     groups = policy.source.pod_groups
-    written = [one for g in groups for one in (g.members.count, g.min_count, *g.topology_keys, g.priority_class_name) if one]
+    written = [one for group in groups for one in group.expressions]
     return Subject(
         kind="WorkloadPolicy",
         head=policy.source.head,
