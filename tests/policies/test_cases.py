@@ -82,6 +82,7 @@ CASE = {"name": "x", "object": JOB, **DENIED}
         ({**CASE, "expct": {}}, "expct", 'unknown field; did you mean "expect"?'),
         ({**CASE, "expect": None}, "expect", "required"),
         ({**CASE, "expect": {}}, "expect.verdict", "required"),
+        ({**CASE, "expect": {"verdict": ""}}, "expect.verdict", "required"),
         ({**CASE, "expect": {"verdict": "denied"}}, "expect.verdict",
          '"denied" is not supported: use allow, deny, warn, audit, error or skip'),
         ({**CASE, "expect": {"verdict": "deny", "reason": "x"}}, "expect.reason", "unknown field"),

@@ -35,6 +35,13 @@ def test_no_text_starts_a_workflow_command_of_its_own() -> None:
     )
 
 
+def test_a_file_whose_name_is_no_utf8_is_reported_all_the_same() -> None:
+    odd = found(file="a\udcff.yaml")
+    assert github_annotations([odd]).encode() == b"::error file=a?.yaml,title=absent-field::use has()."
+    (run,) = json.loads(sarif_json([odd]))["runs"]
+    assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a%FF.yaml"
+
+
 def test_a_sarif_result_points_to_its_rule_and_place() -> None:
     log = json.loads(sarif_json([found(line=3, column=7, subject="gang"), found(rule="other")], {"absent-field": "Fields."}))
     (run,) = log["runs"]

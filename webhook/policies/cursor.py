@@ -75,7 +75,8 @@ class Cursor:
         value = default if child is None else str(child.node.value)
         if required and not value and (child is not None or not self.has(name)):
             self.fail("required", name)
-        elif choices and child is not None and value not in choices:
+            return default
+        if choices and child is not None and value not in choices:
             self.fail(f'"{value}" is not supported: use {_either(choices)}', name)
             return default
         return value

@@ -17,7 +17,8 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def github_annotations(diagnostics: Iterable[Diagnostic]) -> str:
     """Return one line per diagnostic, without a line break at the end; GitHub shows the first ten of each level in a step."""
-    return "\n".join(map(_command, diagnostics))
+    # The name of a file need not be UTF-8; a report that cannot be printed would be lost with all that is in it.
+    return "\n".join(map(_command, diagnostics)).encode(errors="replace").decode()
 
 
 def _command(found: Diagnostic) -> str:

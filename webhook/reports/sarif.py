@@ -57,4 +57,4 @@ def _region(found: Diagnostic) -> dict[str, Any]:
 def _uri(file: str) -> str:
     """Return a URI reference: relative paths stay relative, so that they fit the checkout of whoever reads the log."""
     path = Path(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(bytes(path))  # a name on disk may be no UTF-8
