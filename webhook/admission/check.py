@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from webhook.admission.ask import as_stored
 from webhook.admission.attach import Surroundings
@@ -29,20 +29,26 @@ class Checker:
     surroundings: Surroundings
     situation: Callable[[AdmissionRequest], Situation]
     """Puts a request into its world: namespaces, params, deadline."""
+    _asking: PolicySet = field(init=False, repr=False, compare=False)
+    """Those policies that want to see pods before they exist."""
+
+    def __post_init__(self) -> None:
+        """Find out once which policies are to be asked about templates."""
+        object.__setattr__(self, "_asking", asking_policies(self.policies))
 
     def check(self, request: AdmissionRequest, *, source: str, complete: Complete | None = None) -> tuple[Result, ...]:
         """Return what each policy says of the object of a request; one ``skip`` where none matches.
 
         ``complete`` is what has filled the object's defaults, if something has: it knows again what it filled.
         """
-        mutated = run_mutating(
-            self.policies.mutating, self.policies.workload, self.situation(request), self.surroundings, complete=complete
-        )
+        policies = self.policies.about(request)
+        situation = self.situation(request)
+        mutated = run_mutating(policies.mutating, policies.workload, situation, self.surroundings, complete=complete)
         answer = mutated.answer
         judged = request.with_object(answer.object) if isinstance(answer, Patched) else request
         findings = answer.trail.findings
         if not isinstance(answer, Denied):
-            findings += judge(self.policies.validating, self.situation(judged)).trail.findings
+            findings += judge(policies.validating, self.situation(judged)).trail.findings
         if not findings:
             findings = (Finding(policy="", verdict=Verdict.SKIP, message="no policy matches"),)
         obj = request.object or request.old_object or {}
@@ -53,7 +59,7 @@ class Checker:
 
     def _of_templates(self, workload: Object, source: str, *, is_raw: bool) -> Iterator[Result]:
         """Yield what policies that want to see pods before they exist say of this workload's."""
-        policies = asking_policies(self.policies)
+        policies = self._asking
         if not (policies.validating or policies.mutating):
             return
         checker = replace(self, policies=policies)

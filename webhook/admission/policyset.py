@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
@@ -10,13 +10,25 @@ from types import MappingProxyType
 from webhook.admission.attach import BoundWorkload
 from webhook.groups import recorded_policy
 from webhook.model.objects import Kind, Object, Resource, labels_of, metadata_of
-from webhook.model.policies import Action, Binding, Head, LabelSelector, MatchResources, ParamKind, ParamRef
-from webhook.rules import NEEDED_KINDS, BoundMutating, CompiledException, CompiledMutating, CompiledPolicy, selects
+from webhook.model.policies import Action, Binding, FailurePolicy, Head, LabelSelector, MatchResources, ParamKind, ParamRef
+from webhook.model.requests import AdmissionRequest
+from webhook.rules import (
+    NEEDED_KINDS,
+    BoundMutating,
+    CompiledException,
+    CompiledMutating,
+    CompiledPolicy,
+    may_match,
+    selects,
+    sort_of,
+)
 
 INSTALL_LABEL, NATIVE = "gangwarden.dev/install", "native"
 """Label of a policy that belongs into the cluster as an object, because it must hold while our webhook is away."""
 _NAMESPACED = frozenset({("v1", "ConfigMap"), ("v1", "Secret")})
 """Built-in kinds that serve as params; of other kinds the objects themselves show whether they have namespaces."""
+_SORTS = 1024
+"""How many sorts of requests are remembered; a cluster has a few hundred."""
 BoundPolicy = tuple[CompiledPolicy, tuple[Binding, ...]]
 
 
@@ -26,6 +38,17 @@ class ParamIndex:
 
     objects: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=lambda: MappingProxyType({}))
     """By apiVersion and kind, in the order of namespace and name."""
+    _named: Mapping[tuple[str, str, str, str], tuple[Object, ...]] = field(init=False, repr=False, compare=False)
+    """By apiVersion, kind, namespace and name, which is how most bindings ask."""
+
+    def __post_init__(self) -> None:
+        """Index the objects by their names, once for all requests."""
+        named: dict[tuple[str, str, str, str], tuple[Object, ...]] = {}
+        for key, objects in self.objects.items():
+            for obj in objects:
+                place = (*key, *_order(obj))
+                named[place] = (*named.get(place, ()), obj)
+        object.__setattr__(self, "_named", named)
 
     @classmethod
     def of(cls, objects: Iterable[Object]) -> ParamIndex:
@@ -41,13 +64,12 @@ class ParamIndex:
 
     def params(self, kind: ParamKind, namespace: str, *, name: str | None, selector: LabelSelector | None) -> tuple[Object, ...]:
         """Return the params in one namespace (empty: cluster-scoped) by name or by selector."""
-        return tuple(
-            obj
-            for obj in self.objects.get((kind.api_version, kind.kind), ())
-            if _order(obj)[0] == namespace
-            and (name is None or _order(obj)[1] == name)
-            and (selector is None or selects(selector, labels_of(obj)))
-        )
+        if name is not None:
+            found = self._named.get((kind.api_version, kind.kind, namespace, name), ())
+        else:
+            every = self.objects.get((kind.api_version, kind.kind), ())
+            found = tuple(obj for obj in every if _order(obj)[0] == namespace)
+        return found if selector is None else tuple(obj for obj in found if selects(selector, labels_of(obj)))
 
     def is_namespaced(self, kind: ParamKind) -> bool | None:
         """Tell whether params of this kind live in namespaces; None when there are none to tell by."""
@@ -72,6 +94,22 @@ class PolicySet:
     """What an author should know, such as a policy without a binding."""
     needs: frozenset[tuple[str, str]] = frozenset()
     """Group and kind of everything that must be watched for these policies."""
+    _about: dict[Hashable, PolicySet] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What ``about`` has settled."""
+
+    def about(self, request: AdmissionRequest, failure_policy: FailurePolicy | None = None) -> PolicySet:
+        """Return the set of those policies whose rules may know the request, so that the others cost it nothing.
+
+        With a failurePolicy, of the native policies those that have it and are for us to ask. It is settled once for all
+        requests of the same sort.
+        """
+        key = sort_of(request), failure_policy
+        found = self._about.get(key)
+        if found is None:
+            if len(self._about) >= _SORTS:
+                self._about.clear()
+            found = self._about[key] = _narrowed(self, request, failure_policy)
+        return found
 
 
 EMPTY_POLICIES = PolicySet()
@@ -153,6 +191,23 @@ def served_policies(policies: PolicySet) -> PolicySet:
         policies,
         validating=tuple(bound for bound in policies.validating if is_served(bound[0])),
         mutating=tuple(bound for bound in policies.mutating if is_served(bound[0])),
+    )
+
+
+def _narrowed(policies: PolicySet, request: AdmissionRequest, failure_policy: FailurePolicy | None) -> PolicySet:
+    def concerns(head: Head) -> bool:
+        return may_match(head.match_constraints, request)
+
+    def is_called(policy: CompiledPolicy | CompiledMutating) -> bool:
+        head = policy.head.source
+        wanted = failure_policy is None or (head.failure_policy is failure_policy and is_served(policy))
+        return wanted and concerns(head)
+
+    return replace(
+        policies,
+        validating=tuple(bound for bound in policies.validating if is_called(bound[0])),
+        mutating=tuple(bound for bound in policies.mutating if is_called(bound[0])),
+        workload=tuple(bound for bound in policies.workload if concerns(bound.policy.source.head)),
     )
 
 

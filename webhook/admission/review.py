@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from webhook.admission.attach import Surroundings
 from webhook.admission.excepted import tell_exceptions
 from webhook.admission.mutate import run_mutating
-from webhook.admission.policyset import PolicySet, is_served
+from webhook.admission.policyset import PolicySet
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.verdicts import Answer
@@ -32,17 +32,8 @@ def decide(called: Round, policies: PolicySet, situation: Situation, surrounding
 
 
 def _decide(called: Round, policies: PolicySet, situation: Situation, surroundings: Surroundings) -> Answer:
-    if called.phase is Phase.MUTATE:
-        mutating = [
-            (policy, bindings)
-            for policy, bindings in policies.mutating
-            if policy.source.head.failure_policy is called.failure_policy and is_served(policy)
-        ]
-        workload = policies.workload if called.failure_policy is FailurePolicy.IGNORE else ()
-        return run_mutating(mutating, workload, situation, surroundings).answer
-    chosen = [
-        (policy, bindings)
-        for policy, bindings in policies.validating
-        if policy.head.source.failure_policy is called.failure_policy and is_served(policy)
-    ]
-    return judge(chosen, situation)
+    concerned = policies.about(situation.request, called.failure_policy)
+    if called.phase is Phase.VALIDATE:
+        return judge(concerned.validating, situation)
+    workload = concerned.workload if called.failure_policy is FailurePolicy.IGNORE else ()
+    return run_mutating(concerned.mutating, workload, situation, surroundings).answer

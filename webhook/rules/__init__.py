@@ -21,7 +21,7 @@ from webhook.rules.declare import ACCESS_TYPES, ADMISSION_ROOTS, NAMESPACE_TYPE,
 from webhook.rules.exceptions import compile_exception, excepted, rule_on
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
-from webhook.rules.match import match
+from webhook.rules.match import match, may_match, sort_of
 from webhook.rules.mutate import BoundMutating, Change, Complete, Mutated, mutate, mutation_denial_text
 from webhook.rules.mutations import CompiledMutating, CompiledMutation, compile_mutating
 from webhook.rules.params import collect_params
@@ -71,10 +71,12 @@ __all__ = [
     "invocations",
     "judge",
     "match",
+    "may_match",
     "mutate",
     "mutation_denial_text",
     "references",
     "rule_on",
     "selects",
+    "sort_of",
     "warning_text",
 ]

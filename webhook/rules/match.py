@@ -7,7 +7,7 @@ Its "attributes" are those of the client's own request: where the API server has
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Hashable
 
 from webhook.model.objects import Object, Resource, labels_of
 from webhook.model.policies import MatchResources, ResourceRule
@@ -56,6 +56,18 @@ def match(constraints: MatchResources, request: AdmissionRequest, world: World) 
     if found and problem:
         raise problem
     return found
+
+
+def sort_of(request: AdmissionRequest) -> Hashable:
+    """Return what resource rules look at in a request, but its name: equal for requests that the same rules know."""
+    asked = (request.request_resource, request.request_sub_resource)
+    return request.resource, request.sub_resource, *asked, request.operation, bool(asked_namespace(request))
+
+
+def may_match(constraints: MatchResources, request: AdmissionRequest) -> bool:
+    """Tell whether constraints could match some request of this sort, whatever its names, labels and namespace."""
+    rules = constraints.resource_rules
+    return not rules or any(rule.resource_names for rule in rules) or _find(rules, constraints, request) is not None
 
 
 def is_exempt(request: AdmissionRequest) -> bool:
