@@ -20,15 +20,18 @@ def sample_of(kind: Kind) -> Object:
     return {**made, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "status": {}}
 
 
-def _value(shape: Shape, entries: int) -> Any:
+def _value(shape: Shape, entries: int, within: frozenset[str] = frozenset()) -> Any:
+    """Make a value; a struct that holds itself, such as a group of groups, is empty in there."""
+    fewer = max(entries - 1, 1)
     match shape:
         case Scalar():
             return _SCALARS[shape.name]
         case ListOf():
-            return [_value(shape.element, max(entries - 1, 1))] * entries
+            return [_value(shape.element, fewer, within)] * entries
         case MapOf():
-            return dict.fromkeys((f"key-{number}" for number in range(entries)), _value(shape.element, max(entries - 1, 1)))
-        case Struct():
-            return {name: _value(inner, entries) for name, inner in fields_of(shape).shapes.items()}
+            return dict.fromkeys((f"key-{number}" for number in range(entries)), _value(shape.element, fewer, within))
+        case Struct() if shape.name not in within:
+            inside = within | {shape.name}
+            return {name: _value(inner, entries, inside) for name, inner in fields_of(shape).shapes.items()}
         case _:
             return {}
