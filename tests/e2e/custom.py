@@ -13,6 +13,12 @@ KINDS = {
 }
 
 
+def withdraw_custom_kinds(cluster: ControlPlane) -> None:
+    """Take the kinds away again, with all objects of them."""
+    for api_version, kind in KINDS.items():
+        cluster.kubectl("delete", "crd", f"{kind.lower()}s.{api_version.partition('/')[0]}", "--ignore-not-found")
+
+
 def serve_custom_kinds(cluster: ControlPlane) -> None:
     """Let the API server take objects of these kinds."""
     for api_version, kind in KINDS.items():

@@ -1,0 +1,103 @@
+"""Workloads of other projects' kinds: a group over all that their controllers make of them, on a real control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, Client, wait_for
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.scenes import is_bound, job
+from tests.e2e.custom import serve_custom_kinds, withdraw_custom_kinds
+from tests.e2e.installation import Installation
+
+ROOT = Path(__file__).resolve().parents[2]
+JOB_SETS = "jobset.x-k8s.io/v1alpha2/jobsets"
+PATIENCE_SECONDS = 60.0
+
+Object = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def installed(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Webhook and controller that were there before the kinds were."""
+    made = Installation(control_plane, ROOT / "policies", tmp_path_factory.mktemp("owners"))
+    try:
+        made.start_webhook("run")
+        serve_custom_kinds(control_plane)
+        wait_for(lambda: "JobSet" in made.webhook.text(), seconds=PATIENCE_SECONDS, what="the kinds are found and followed")
+        yield made
+    finally:
+        made.close()
+        withdraw_custom_kinds(control_plane)
+        print(made.logs())
+
+
+def job_set(name: str, namespace: str, *, cpu: str = "3", **pods_of: int) -> Object:
+    """A JobSet that asks for a gang: one Job per word, with so many pods."""
+    steps = [
+        {"name": step, "replicas": 1, "template": {"spec": job(name, namespace, pods=pods, cpu=cpu)["spec"]}}
+        for step, pods in pods_of.items()
+    ]
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"gangwarden.dev/gang": "true"}},
+        "spec": {"replicatedJobs": steps},
+    }
+
+
+def play_controller(client: Client, owner: Object) -> None:
+    """Do what JobSet's controller does: make each Job from its template, controlled by the JobSet."""
+    meta = owner["metadata"]
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": meta["name"], "uid": meta["uid"]}
+    for step in owner["spec"]["replicatedJobs"]:
+        made = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {
+                "name": f"{meta['name']}-{step['name']}-0",
+                "namespace": meta["namespace"],
+                "ownerReferences": [reference | {"controller": True, "blockOwnerDeletion": True}],
+            },
+            "spec": step["template"]["spec"],
+        }
+        client.create(made)
+
+
+def bound(client: Client, namespace: str, name: str) -> list[Object]:
+    return [pod for pod in client.list(PODS, namespace, labels=f"job={name}") if is_bound(pod)]
+
+
+def test_the_jobs_of_a_job_set_start_together_and_leave_nothing(installed: Installation, namespace: str) -> None:
+    client = installed.client
+    client.create(job("filler", namespace, pods=1, cpu="3"))
+    wait_for(lambda: bound(client, namespace, "filler"), what="the filler is bound")
+    stored = client.create(job_set("train", namespace, leader=1, worker=3))
+    play_controller(client, stored)
+    (group,) = wait_for(lambda: client.list(POD_GROUPS, namespace), seconds=PATIENCE_SECONDS, what="the group is made")
+    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}
+    assert [(owner["kind"], owner["uid"]) for owner in group["metadata"]["ownerReferences"]] == [
+        ("JobSet", stored["metadata"]["uid"])
+    ]
+
+    def told() -> list[str]:
+        events = client.list(EVENTS, namespace)
+        return [event["reason"] for event in events if event["involvedObject"]["kind"] == "JobSet"]
+
+    wait_for(lambda: "GroupUnschedulable" in told(), seconds=PATIENCE_SECONDS, what="the JobSet says what it waits for")
+    assert bound(client, namespace, "train") == []
+    client.finish_pod(namespace, client.list(PODS, namespace, labels="job=filler")[0]["metadata"]["name"])
+    wait_for(lambda: len(bound(client, namespace, "train")) == 4, seconds=PATIENCE_SECONDS, what="all of both Jobs are bound")
+    (workload,) = client.list(WORKLOADS, namespace)
+    assert workload["spec"]["controllerRef"] == {"apiGroup": "jobset.x-k8s.io", "kind": "JobSet", "name": "train"}
+    client.delete(JOB_SETS, namespace, "train")
+    client.delete(JOBS, namespace, "filler")
+    wait_for(
+        lambda: not any(client.list(each, namespace) for each in (PODS, JOBS, POD_GROUPS, WORKLOADS)),
+        seconds=PATIENCE_SECONDS,
+        what="all is gone",
+    )
