@@ -11,7 +11,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     {
         *ROOT.glob("*.md"),
-        *(path for folder in ("docs", "charts", "policies", "examples") for path in (ROOT / folder).rglob("*.md")),
+        *(
+            path
+            for folder in ("docs", "charts", "policies", "policies-optional", "examples")
+            for path in (ROOT / folder).rglob("*.md")
+        ),
     }
 )
 _FENCE = re.compile(r"(?:<!-- (?P<claim>[^\n]+?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -22,8 +22,11 @@ from webhook.model.verdicts import Verdict
 from webhook.policies import load_cases, load_policies
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = ROOT / "policies"
-FOLDERS = sorted(path.parent.relative_to(LIBRARY).as_posix() for path in LIBRARY.glob("*/*/policy.yaml"))
+LIBRARY, OPTIONAL = ROOT / "policies", ROOT / "policies-optional"
+SHIPPED, ON_DEMAND = (
+    sorted(path.parent.relative_to(base).as_posix() for path in base.glob("*/*/policy.yaml")) for base in (LIBRARY, OPTIONAL)
+)
+FOLDERS = [*SHIPPED, *ON_DEMAND]
 OWN = sorted(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "examples/policy-repo").rglob("cases.yaml"))
 EXAMPLES = Path(__file__).with_name("examples.yaml")
 AREAS = {"gang", "topology", "claims", "disruption", "hygiene"}
@@ -32,6 +35,10 @@ REQUIRED = set(
 )
 """Fields without which the API server refuses an object of the kinds in question."""
 README_PARTS = ("**What.**", "**Why.**", "**Example.**", "**Params.**", "**How to ")
+
+
+def home(folder: str) -> Path:
+    return (OPTIONAL if folder in ON_DEMAND else LIBRARY) / folder
 
 
 @functools.cache
@@ -45,7 +52,7 @@ def asked(path: Path) -> tuple[Asked, ...]:
 
 
 def documents(folder: str) -> list[Object]:
-    return list(yaml.safe_load_all((LIBRARY / folder / "policy.yaml").read_text()))
+    return list(yaml.safe_load_all((home(folder) / "policy.yaml").read_text()))
 
 
 def validations(folder: str) -> list[Object]:
@@ -61,7 +68,7 @@ def cases_in(*files: Path) -> list[object]:
 
 
 EVERY_CASE = cases_in(
-    *(LIBRARY / folder / "cases.yaml" for folder in FOLDERS),
+    *(home(folder) / "cases.yaml" for folder in FOLDERS),
     *(ROOT / folder / "cases.yaml" for folder in OWN),
     EXAMPLES,
 )
@@ -74,16 +81,16 @@ def test_a_case_is_answered_as_it_expects(path: Path, index: int) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_policy_lives_with_its_cases_and_its_readme(folder: str) -> None:
-    assert {path.name for path in (LIBRARY / folder).iterdir()} == {"policy.yaml", "cases.yaml", "README.md"}
+    assert {path.name for path in (home(folder)).iterdir()} == {"policy.yaml", "cases.yaml", "README.md"}
     assert folder.partition("/")[0] in AREAS
-    readme = (LIBRARY / folder / "README.md").read_text()
+    readme = (home(folder) / "README.md").read_text()
     assert readme.startswith(f"# {folder.split('/')[1]}: ")
     assert [part for part in README_PARTS if part not in readme] == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_policy_stands_by_itself(folder: str) -> None:
-    assert policies_of(str(LIBRARY / folder)).warnings == ()
+    assert policies_of(str(home(folder))).warnings == ()
     name = f"{folder.split('/')[1]}.gangwarden.dev"
     assert {doc["metadata"]["name"] for doc in documents(folder)} == {name}
 
@@ -95,10 +102,17 @@ def test_a_lost_config_map_stops_no_job(folder: str) -> None:
     assert {reference["parameterNotFoundAction"] for reference in references} <= {"Allow"}
 
 
-def test_the_library_loads_as_a_whole() -> None:
-    everything = policies_of(str(LIBRARY))
+@pytest.mark.parametrize("places, folders", [([LIBRARY], SHIPPED), ([LIBRARY, OPTIONAL], FOLDERS)])
+def test_the_library_loads_as_a_whole(places: list[Path], folders: list[str]) -> None:
+    everything = policies_of(*map(str, places))
     assert everything.warnings == ()
-    assert len(everything.validating) + len(everything.mutating) + len(everything.workload) == len(FOLDERS)
+    assert len(everything.validating) + len(everything.mutating) + len(everything.workload) == len(folders)
+
+
+def test_only_what_is_named_makes_the_webhook_watch_the_cluster() -> None:
+    light = {("", "Namespace"), ("scheduling.k8s.io", "PodGroup")}
+    assert policies_of(str(LIBRARY)).needs <= light
+    assert all(policies_of(str(home(folder))).needs - light for folder in ON_DEMAND)
 
 
 def test_every_example_has_a_case() -> None:
@@ -106,14 +120,15 @@ def test_every_example_has_a_case() -> None:
     assert named == {path.name for path in (ROOT / "examples/jobs").iterdir()}
 
 
-def test_the_index_names_every_policy() -> None:
-    rows = re.findall(r"^\| \[([\w/-]+)\]\(\1/\) \|", (LIBRARY / "README.md").read_text(), re.MULTILINE)
-    assert sorted(rows) == FOLDERS
+@pytest.mark.parametrize("place, folders", [(LIBRARY, SHIPPED), (OPTIONAL, ON_DEMAND)])
+def test_the_index_names_every_policy(place: Path, folders: list[str]) -> None:
+    rows = re.findall(r"^\| \[([\w/-]+)\]\(\1/\) \|", (place / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == folders
 
 
 @pytest.mark.parametrize("folder", [folder for folder in FOLDERS if validations(folder)])
 def test_each_validation_has_a_case_that_fails_it_and_the_policy_one_that_passes(folder: str) -> None:
-    cases = [given.case for given in asked(LIBRARY / folder / "cases.yaml")]
+    cases = [given.case for given in asked(home(folder) / "cases.yaml")]
     failed = {case.expect.rule for case in cases if case.expect.verdict in (Verdict.DENY, Verdict.WARN)}
     assert failed == {f"validations[{index}]" for index in range(len(validations(folder)))}
     assert {case.expect.verdict for case in cases} >= {Verdict.ALLOW, Verdict.SKIP}
@@ -130,8 +145,8 @@ def test_no_case_meets_an_expression_that_fails_unless_it_says_so(folder: str) -
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_an_update_that_changes_nothing_passes(folder: str) -> None:
     """A finalizer that is taken off is an update as well; whoever denied that would keep objects from going away."""
-    policies = policies_of(str(LIBRARY / folder))
-    for given in asked(LIBRARY / folder / "cases.yaml"):
+    policies = policies_of(str(home(folder)))
+    for given in asked(home(folder) / "cases.yaml"):
         verdicts = {result.finding.verdict for result in ask(unchanged(given.case), policies).results}
         assert not verdicts & {Verdict.DENY, Verdict.WARN, Verdict.ERROR}, given.case.name
 
@@ -141,22 +156,20 @@ def test_every_message_is_one_sentence_that_says_what_to_do(folder: str) -> None
     for rule in validations(folder):
         assert rule["messageExpression"]
         assert re.fullmatch(r"[^\n]+[^.\n]\.", rule["message"].strip()), rule["message"]
-    denied = [
-        result.finding.message for given in asked(LIBRARY / folder / "cases.yaml") for result in given.results if is_no(result)
-    ]
+    denied = [result.finding.message for given in asked(home(folder) / "cases.yaml") for result in given.results if is_no(result)]
     assert [message for message in denied if not re.fullmatch(r"[^\n;]+;[^\n]+\.", message)] == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_readme_quotes_what_the_policy_really_says(folder: str) -> None:
-    quotes = quoted((LIBRARY / folder / "README.md").read_text())
-    said = {message for given in asked(LIBRARY / folder / "cases.yaml") for message in given.messages}
+    quotes = quoted((home(folder) / "README.md").read_text())
+    said = {message for given in asked(home(folder) / "cases.yaml") for message in given.messages}
     assert [quote for quote in quotes if quote not in said] == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_leaving_out_any_optional_field_is_no_error(folder: str) -> None:
-    policies = policies_of(str(LIBRARY / folder))
+    policies = policies_of(str(home(folder)))
     for given in well_formed(folder):
         for path, thinner in without_each_field(given.case.object or {}):
             results = ask(replace(given.case, object=thinner), policies).results if given.case.object else ()
@@ -166,7 +179,7 @@ def test_leaving_out_any_optional_field_is_no_error(folder: str) -> None:
 
 def well_formed(folder: str) -> list[Asked]:
     """Return the cases whose object is what its API allows; of kinds that the API server does not check it may be otherwise."""
-    return [given for given in asked(LIBRARY / folder / "cases.yaml") if given.case.expect.verdict is not Verdict.ERROR]
+    return [given for given in asked(home(folder) / "cases.yaml") if given.case.expect.verdict is not Verdict.ERROR]
 
 
 def without_each_field(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -209,8 +222,8 @@ def changed(given: Asked) -> list[Result]:
 @pytest.mark.parametrize("folder", [folder for folder in FOLDERS if documents(folder)[0]["kind"] == "MutatingAdmissionPolicy"])
 def test_what_a_mutation_has_done_it_leaves_alone(folder: str) -> None:
     """The API server may call us twice for one request."""
-    policies = policies_of(str(LIBRARY / folder))
-    once = [(given.case, changed(given)[-1]) for given in asked(LIBRARY / folder / "cases.yaml") if changed(given)]
+    policies = policies_of(str(home(folder)))
+    once = [(given.case, changed(given)[-1]) for given in asked(home(folder) / "cases.yaml") if changed(given)]
     assert once
     assert [case.name for case, result in once if changed(ask(replace(case, object=result.patched), policies))] == []
 
