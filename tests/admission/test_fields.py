@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import job, pod
-from webhook.admission import unknown_fields, wrong_types
+from webhook.admission import has_regular_fields, unknown_fields, wrong_types
 
 CONTAINER = {"name": "main", "image": "x"}
 
@@ -90,3 +90,28 @@ def test_of_any_kind_the_metadata_is_looked_at() -> None:
 def test_what_the_api_server_itself_writes_has_neither() -> None:
     written = pod().stored().at("metadata.managedFields", [{"manager": "x", "fieldsV1": {"f:spec": {}}}]).build()
     assert (unknown_fields(written), list(wrong_types(written))) == ((), [])
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "regular"),
+    [
+        ("spec.template.spec.hostNetwork", True, True),
+        ("spec.template.spec.hostNetwork", None, True),
+        ("spec.template.spec.hostNetwork", 1, False),
+        ("spec.sepc", 3, False),
+        ("metadata.labels", {"a": 1}, False),
+        ("metadata.labels", {"a": None}, True),
+        ("metadata.labels", [], False),
+        ("spec.template.spec.volumes", [{"name": 1}], False),
+        ("spec.template.spec.volumes", [{"name": "data"}, None], True),
+        ("spec.template.spec.volumes", {}, False),
+    ],
+)
+def test_the_quick_look_agrees_with_what_would_be_said(path: str, value: Any, regular: bool) -> None:
+    looked_at = job().at(path, value).build()
+    assert has_regular_fields(looked_at) is regular
+    assert (not unknown_fields(looked_at) and not list(wrong_types(looked_at))) is regular
+
+
+def test_of_a_kind_that_we_do_not_know_the_quick_look_says_nothing() -> None:
+    assert not has_regular_fields({"apiVersion": "example.com/v1", "kind": "Thing"})

@@ -21,7 +21,7 @@ from webhook.admission.decode import decode_review
 from webhook.admission.defaults import DefaultsFiller, apply_defaults
 from webhook.admission.encode import encode_review
 from webhook.admission.expect import result_differences
-from webhook.admission.fields import UnknownField, unknown_fields, wrong_types
+from webhook.admission.fields import UnknownField, has_regular_fields, unknown_fields, wrong_types
 from webhook.admission.policyset import (
     EMPTY_POLICIES,
     ParamIndex,
@@ -63,6 +63,7 @@ __all__ = [
     "decode_review",
     "encode_review",
     "exceptions_of",
+    "has_regular_fields",
     "in_namespace",
     "is_cluster_scoped",
     "is_finding",

@@ -6,11 +6,11 @@ An unknown field is dropped, so a misspelt one changes nothing but what its auth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.admission.shapes import Field, fields_of, type_of
 from webhook.model.objects import Object
@@ -42,38 +42,60 @@ class UnknownField:
         return f"unknown field {self.path} is dropped by the API server{hint}"
 
 
+class _Form(NamedTuple):
+    """What a field holds, for a look that is quicker than saying what is wrong."""
+
+    around: type | None
+    """list or dict, where its values stand in one."""
+    types: Container[type] | None
+    """What a value may be; None: a struct, or anything."""
+    struct: str
+
+
+@cache
+def _forms_of(type_name: str) -> Mapping[str, _Form]:
+    found = {}
+    for name, field in fields_of(type_name).items():
+        types = frozenset((*_FORMS[field.shape][0], type(None))) if field.shape in _FORMS else None
+        around = {"[]": list, "{}": dict}.get(field.around)
+        found[name] = _Form(around, types, "" if types or field.shape == "x" else field.shape)
+    return found
+
+
+def has_regular_fields(obj: Object) -> bool:
+    """Tell whether ``unknown_fields`` and ``wrong_types`` have nothing to say, and quicker; False also for unknown kinds."""
+    type_name = type_of(obj)
+    return type_name is not None and _is_regular(type_name, obj)
+
+
 def _is_regular(type_name: str, value: Any) -> bool:
-    """Tell, quicker than what is wrong could be told, that all fields are known and hold values of their types."""
     if not isinstance(value, dict):
         return value is None
-    fields = fields_of(type_name)
+    forms = _forms_of(type_name)
     for key, item in value.items():
-        field = fields.get(key)
-        if field is None or not _fits(field, item):
+        form = forms.get(key)
+        if form is None:
+            return False
+        if item is not None and not _fits(item, *form):
             return False
     return True
 
 
-def _fits(field: Field, value: Any) -> bool:
-    if value is None:
-        return True
-    if field.around == "[]":
-        return isinstance(value, list) and all(_fits_one(field, item) for item in value)
-    if field.around == "{}":
-        return isinstance(value, dict) and all(_fits_one(field, item) for item in value.values())
-    return _fits_one(field, value)
-
-
-def _fits_one(field: Field, value: Any) -> bool:
-    if field.shape in _FORMS:
-        return value is None or type(value) in _FORMS[field.shape][0]
-    return field.shape == "x" or _is_regular(field.shape, value)
+def _fits(value: Any, around: type[Any] | None, types: Container[type] | None, struct: str) -> bool:
+    if around is None:
+        return type(value) in types if types else not struct or _is_regular(struct, value)
+    if not isinstance(value, around):
+        return False
+    items = value if around is list else value.values()
+    if types:
+        return all(type(item) in types for item in items)
+    return not struct or all(_is_regular(struct, item) for item in items)
 
 
 def unknown_fields(obj: Object) -> tuple[UnknownField, ...]:
     """Find the fields of an object that its type does not have; none where we do not know the type."""
     type_name = type_of(obj)
-    if type_name is None or _is_regular(type_name, obj):
+    if type_name is None or has_regular_fields(obj):
         return ()
     visited = _visit(type_name, obj, "")
     found = ((owner, path, key) for owner, path, key, field, _ in visited if field is None)
@@ -86,7 +108,7 @@ def wrong_types(obj: Object) -> Iterator[str]:
     if type_name is None:
         yield from wrong_metadata(obj)
         return
-    if _is_regular(type_name, obj):
+    if has_regular_fields(obj):
         return
     for _, path, key, field, value in _visit(type_name, obj, ""):
         if field is not None:
@@ -147,6 +169,8 @@ def _below(path: str, key: str) -> str:
 
 
 def _nearest(key: str, type_name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - most objects have no field that is not known
+
     near = get_close_matches(key, fields_of(type_name), n=1)
     return near[0] if near else ""
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from operator import is_
 from types import MappingProxyType
 from typing import Any, Final
@@ -26,6 +26,10 @@ _ABSENT: Final = object()
 _COMPUTED: Final = object()
 """Stands for an empty value that rules may fill."""
 _ZEROS: Mapping[str, Any] = MappingProxyType({"s": "", "i": 0, "b": False})
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {name: words for name, _, words in (line.partition(":") for line in TYPES.strip().replace("\n  ", " ").splitlines())}
+)
+"""The table, by the names of its types; in it a line that begins with blanks goes on with the type above it."""
 _WORD = re.compile(r"(?P<name>\w+):(?P<around>\*|\[\]|\{\})?(?P<shape>[\w.]+)(?P<mark>[!?])?(?:=(?P<default>\S+))?")
 _SHORT = 32
 """Longest quantity that is remembered: caches are bounded by number, and strangers choose what is in them."""
@@ -53,12 +57,13 @@ class Field:
     @property
     def is_struct(self) -> bool:
         """Tell whether values of this field have fields themselves."""
-        return self.shape in _TYPES
+        return self.shape in _WORDS
 
 
+@cache
 def fields_of(type_name: str) -> Mapping[str, Field]:
     """Return the fields of a type by their names."""
-    return _TYPES[type_name]
+    return MappingProxyType({field.name: field for field in map(_read_field, _WORDS[type_name].split())})
 
 
 def type_of(obj: Object) -> str | None:
@@ -90,7 +95,7 @@ class Shaper:
         given = rule(value) if rule else value
         shaped = {}
         kept = 0
-        for field in _concerned(type_name, tuple(filter(_TYPES[type_name].__contains__, given))):
+        for field in _concerned(type_name, tuple(filter(fields_of(type_name).__contains__, given))):
             name = field.name
             found = item = given.get(name)
             if not field.is_plain:
@@ -139,7 +144,7 @@ class Shaper:
 def _concerned(type_name: str, given: tuple[str, ...]) -> tuple[Field, ...]:
     """Return those fields of a type that are given or filled, in the order of the type: of a pod's hundreds it is a few."""
     names = frozenset(given)
-    return tuple(field for field in _TYPES[type_name].values() if field.fills or field.name in names)
+    return tuple(field for field in fields_of(type_name).values() if field.fills or field.name in names)
 
 
 def _canonical(value: Any, *, round_up: bool = False) -> Any:
@@ -177,15 +182,6 @@ def _quantity(value: Any) -> Quantity | None:
         return None
 
 
-def _read_types(text: str) -> Mapping[str, Mapping[str, Field]]:
-    """Read the table; a line that begins with blanks goes on with the type above it."""
-    found = {}
-    for line in text.strip().replace("\n  ", " ").splitlines():
-        name, _, words = line.partition(":")
-        found[name] = MappingProxyType({field.name: field for field in map(_read_field, words.split())})
-    return MappingProxyType(found)
-
-
 def _read_field(word: str) -> Field:
     match = _WORD.fullmatch(word)
     if match is None:
@@ -214,6 +210,3 @@ def _empty(around: str, shape: str, mark: str, default: Any) -> Any:
     if shape in _ZEROS:
         return _ZEROS[shape] if mark == "!" else _ABSENT
     return _ABSENT if mark == "?" else _COMPUTED
-
-
-_TYPES = _read_types(TYPES)

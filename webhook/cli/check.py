@@ -18,6 +18,8 @@ from webhook.admission import (
     PolicySet,
     UnknownField,
     exceptions_of,
+    has_regular_fields,
+    in_namespace,
     is_finding,
     request_for,
     served_policies,
@@ -26,7 +28,7 @@ from webhook.admission import (
 from webhook.cli.asking import asker_of, check_old, load_access, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.collecting import collect_seldom
-from webhook.cli.offline import Offline, load_offline, placed
+from webhook.cli.offline import Offline, check_types, load_offline
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
 from webhook.model.requests import Operation
 from webhook.model.results import Result
@@ -81,10 +83,12 @@ def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: 
     if options["authorizer"]:
         offline = replace(offline, authorizer=load_access(options["authorizer"]))
     custom = offline.custom | CustomKinds.of((manifest.source, manifest.object) for manifest in manifests)
+    odd = tuple(manifest for manifest in manifests if not has_regular_fields(manifest.object))
+    check_types(odd)
     results = _check(manifests, policies, options, offline=offline, custom=custom)
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     _print(results, output, failing)
-    print_notes(terminal(stderr=True), [*notes, *_notes(manifests, results, custom), *_unused(policies, results)])
+    print_notes(terminal(stderr=True), [*notes, *_notes(odd, results, custom), *_unused(policies, results)])
     sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
 
 
@@ -123,7 +127,7 @@ def _check(
     before = load_before(options["old"], offline.default_namespace) if options["old"] else None
     results: list[Result] = []
     for manifest in manifests:
-        obj = placed(manifest, offline.default_namespace)
+        obj = in_namespace(manifest.object, offline.default_namespace)
         old = None if before is None else before.of(obj)
         complete = None
         if not options["raw"]:
@@ -141,12 +145,15 @@ def _manifests(paths: Sequence[str]) -> Iterator[Manifest]:
             yield from load_manifests([path])
 
 
-def _notes(manifests: Sequence[Manifest], results: Sequence[Result], custom: CustomKinds) -> Iterator[str]:
-    """Say what a reader of verdicts would miss: fields that will vanish, rules that were not judged, nothing at all."""
-    for manifest in manifests:
+def _notes(odd: Sequence[Manifest], results: Sequence[Result], custom: CustomKinds) -> Iterator[str]:
+    """Say what a reader of verdicts would miss: fields that will vanish, rules that were not judged, nothing at all.
+
+    ``odd`` are the objects with fields that are out of the ordinary.
+    """
+    for manifest in odd:
         unknown = [*unknown_fields(manifest.object), *(UnknownField(path=path) for path in custom.dropped(manifest.object))]
         yield from (f"warning: {manifest.source}: {field}" for field in unknown)
-    if not manifests:
+    if not results:
         yield "warning: nothing was checked: there is no object in what was given"
     skipped = dict.fromkeys(
         result.finding.policy for result in results if result.finding.verdict is Verdict.SKIP and result.finding.policy

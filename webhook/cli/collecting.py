@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import gc
 
-_COLLECT_AFTER = 50_000
+_COLLECT_AFTER = 250_000
 """New objects after which Python looks for cycles; usually 700."""
 
 
 def collect_seldom() -> None:
     """Spare the process the search for cycles among what it keeps anyway: an eighth of its time, and once more at its end."""
+    gc.freeze()  # all modules, which stay
     gc.set_threshold(_COLLECT_AFTER)
     atexit.register(gc.freeze)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -110,9 +110,15 @@ def placed(manifest: Manifest, namespace: str) -> Object:
 
     Such as ``value: 8080`` where text is wanted: the commonest slip in YAML, and no policy would ever see the object.
     """
-    for complaint in wrong_types(manifest.object):
-        raise InputError(f"{complaint}; the API server refuses it", source=manifest.source, line=manifest.line)
+    check_types((manifest,))
     return in_namespace(manifest.object, namespace)
+
+
+def check_types(manifests: Iterable[Manifest]) -> None:
+    """Raise InputError at the first value that the API server cannot decode."""
+    for manifest in manifests:
+        for complaint in wrong_types(manifest.object):
+            raise InputError(f"{complaint}; the API server refuses it", source=manifest.source, line=manifest.line)
 
 
 def fresh_token() -> str:
