@@ -134,3 +134,8 @@ def test_a_ring_of_owners_has_an_end() -> None:
     ring = job("a").at("metadata.uid", "a").build()
     ring["metadata"]["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "name": "a", "uid": "a", "controller": True}]
     assert len(list(owners_above(ring, snapshot_of((ring,))))) < 10
+
+
+def test_a_job_whose_owner_declares_its_group_is_left_to_it() -> None:
+    found = asked(job().annotate("scheduling.k8s.io/group-template-name", "workers"), bound())
+    assert "says that its owner declares its group" in only(found).message

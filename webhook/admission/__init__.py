@@ -5,7 +5,8 @@ and leaves as a document, and what it needs of the cluster is handed in as a sna
 """
 
 from webhook.admission.ask import Asker, as_stored, in_namespace, is_cluster_scoped, request_for, review_of
-from webhook.admission.attach import BoundWorkload, Surroundings, attach
+from webhook.admission.attach import Surroundings, attach
+from webhook.admission.bound import BoundWorkload
 from webhook.admission.check import Checker, created_objects, is_finding
 from webhook.admission.configurations import (
     CONFIGURATION_NAME,

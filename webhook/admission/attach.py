@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
+from webhook.admission.bound import BoundWorkload
 from webhook.admission.diff import diff
+from webhook.admission.restore import restore
 from webhook.groups import (
     CompiledWorkload,
     GroupFailure,
@@ -53,14 +55,6 @@ NO_GROUP_OBJECTS = (
     "GenericWorkload and --runtime-config=scheduling.k8s.io/v1beta1=true in kube-apiserver, and the gate in the scheduler "
     "and the controller manager"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundWorkload:
-    """A WorkloadPolicy with the bindings that make it act."""
-
-    policy: CompiledWorkload
-    bindings: tuple[Binding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +124,10 @@ def attach(
     policies: Iterable[BoundWorkload], situation: Situation, surroundings: Surroundings
 ) -> tuple[Answer, GroupPlan | None]:
     """Answer a mutating review; the plan says which objects the controller will create."""
-    if situation.request.operation is not Operation.CREATE or situation.request.sub_resource:
-        return Admitted(), None  # a Job's template is immutable, so there is nothing to be done later
+    if situation.request.sub_resource or situation.request.operation not in (Operation.CREATE, Operation.UPDATE):
+        return Admitted(), None
+    if situation.request.operation is Operation.UPDATE:
+        return restore(policies, situation)
     record = _Record()
     claims = _claims(policies, situation, record)
     broken = next((finding for finding in record.findings if finding.verdict is Verdict.DENY), None)

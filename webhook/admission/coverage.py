@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
-from webhook.admission.attach import BoundWorkload
+from webhook.admission.bound import BoundWorkload
 from webhook.admission.policyset import PolicySet
 from webhook.cel import Program
 from webhook.cel.structs import TypedObject

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from webhook.admission.attach import BoundWorkload, Surroundings, attach
+from webhook.admission.attach import Surroundings, attach
+from webhook.admission.bound import BoundWorkload
 from webhook.admission.defaults import DefaultsFiller
 from webhook.admission.diff import diff
 from webhook.model.groups import GroupPlan

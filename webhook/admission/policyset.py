@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
 
-from webhook.admission.attach import BoundWorkload
+from webhook.admission.bound import BoundWorkload
 from webhook.groups import recorded_policy
 from webhook.model.objects import Kind, Object, Resource, labels_of, metadata_of
 from webhook.model.policies import Action, Binding, FailurePolicy, Head, LabelSelector, MatchResources, ParamKind, ParamRef

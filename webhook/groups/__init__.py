@@ -10,12 +10,12 @@ from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
 from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
-from webhook.groups.objects import pod_group_object, stamp, workload_object
+from webhook.groups.objects import pod_group_object, restore_stamp, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
 from webhook.groups.owners import owners_above
 from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
-from webhook.groups.recorded import is_whole, plan_recorded, plan_without_policy
+from webhook.groups.recorded import is_whole, place_recorded, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
 from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
 
@@ -48,6 +48,7 @@ __all__ = [
     "missing_groups",
     "native_group",
     "owners_above",
+    "place_recorded",
     "plan_group",
     "plan_item",
     "plan_orphans",
@@ -60,6 +61,7 @@ __all__ = [
     "recorded_names",
     "recorded_policy",
     "resolve_groups",
+    "restore_stamp",
     "schedule",
     "stamp",
     "why_waiting",

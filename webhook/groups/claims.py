@@ -31,6 +31,8 @@ _FOREIGN_MARKS = {
 """Label and annotation keys (or their prefixes) that only the named system uses. Too generic to prove anything, and so
 left out: the labels ``queue`` and ``applicationId``. Kueue is no foreign system: it admits by quota, beside a gang."""
 
+DELEGATED_ANNOTATION = "scheduling.k8s.io/group-template-name"
+"""On a child Job: a template of its owner's Workload, by which the Job controller puts it into a group (KEP-6089)."""
 _MANAGERS = ("spec.managedBy", "spec.runPolicy.managedBy")
 _OWNERS_WE_STEP_IN_FOR = {("batch", "CronJob")}
 """Controllers whose children count as roots. The native Job controller ignores ``spec.scheduling`` on a CronJob's Jobs
@@ -45,6 +47,8 @@ def reason_to_leave_alone(workload: Object, paths: tuple[str, ...], *, stale: fr
     owner = controller_of(workload)
     if owner and not is_cron_jobs(workload):
         return f"it is controlled by {owner.get('kind')} {owner.get('name')}, which decides for it"
+    if annotations_of(workload).get(DELEGATED_ANNOTATION):
+        return f"its annotation {DELEGATED_ANNOTATION} says that its owner declares its group"
     for path in _MANAGERS:
         for manager in _given(workload, path):
             if _is_stranger(str(manager), workload):

@@ -5,11 +5,11 @@ Shapes and limits are those of ``scheduling.k8s.io/v1beta1`` in Kubernetes 1.37 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from webhook.groups.names import given_name, write_names
-from webhook.groups.paths import replace_at
+from webhook.groups.paths import read_path, replace_at
 from webhook.model.groups import (
     GROUP_POLICY_ANNOTATION,
     GROUPED_AS_ANNOTATION,
@@ -21,7 +21,9 @@ from webhook.model.groups import (
     GroupPlan,
     PlannedGroup,
 )
-from webhook.model.objects import Kind, Object, metadata_of
+from webhook.model.objects import Kind, Object, annotations_of, metadata_of
+
+_RECORD = (POD_GROUP_ANNOTATION, GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION)
 
 
 def stamp(workload: Object, plan: GroupPlan) -> Object:
@@ -37,6 +39,21 @@ def stamp(workload: Object, plan: GroupPlan) -> Object:
         GROUPED_AS_ANNOTATION: given_name(workload),
     }
     return replace_at(stamped, "metadata.annotations", lambda old: {**(old if isinstance(old, dict) else {}), **written})
+
+
+def restore_stamp(workload: Object, before: Object, places: Iterable[tuple[str, tuple[str, ...]]]) -> Object:
+    """Return the workload with what it had ``before``: its record, and the stamp wherever a template names no group now.
+
+    ``places`` are PodGroup names, each with the paths of its templates.
+    """
+    stamped = workload
+    for name, paths in places:
+        for path in paths:
+            if any(isinstance(spec, dict) for spec in read_path(stamped, f"{path}.spec")):
+                stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", _unless_given({"podGroupName": name}))
+    written = annotations_of(before)
+    lost = {key: written[key] for key in _RECORD if key in written and key not in annotations_of(workload)}
+    return replace_at(stamped, "metadata.annotations", lambda old: {**(old or {}), **lost}) if lost else stamped
 
 
 def workload_object(owner: Object, plan: GroupPlan) -> Object:
@@ -82,6 +99,10 @@ def _templates(plan: GroupPlan) -> tuple[PlannedGroup, ...]:
 
 def _names(plan: GroupPlan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(group.template for group in plan.groups))
+
+
+def _unless_given(value: Object) -> Callable[[Any], Any]:
+    return lambda old: old or value
 
 
 def _always(value: Object) -> Callable[[Any], Object]:

@@ -7,7 +7,7 @@ import re
 from webhook.groups.compile import CompiledWorkload
 from webhook.groups.names import recorded_names, recorded_policy
 from webhook.groups.paths import read_path
-from webhook.groups.resolve import GroupFailure, resolve_groups
+from webhook.groups.resolve import GroupFailure, place_groups, resolve_groups
 from webhook.model.groups import MIN_COUNT_ANNOTATION, GroupPlan, PlannedGroup, Route
 from webhook.model.objects import Object, annotations_of
 from webhook.model.policies import Binding
@@ -21,15 +21,26 @@ def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situa
     gang at any time as well (Job.spec.scheduling), and could say the same on a new Job. A tampered record gains nothing:
     it names a policy, never a number.
     """
-    workload = situation.request.object or {}
+    names = recorded_names(situation.request.object or {})
+    groups = resolve_groups(compiled, _run(compiled, binding, situation), names.get, stored=True)
+    return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
+
+
+def place_recorded(
+    compiled: CompiledWorkload, binding: Binding, situation: Situation, recorded: Object
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return where the groups that ``recorded`` was put into stand in the object of the situation. Raises GroupProblem."""
+    return place_groups(compiled, _run(compiled, binding, situation), recorded_names(recorded))
+
+
+def _run(compiled: CompiledWorkload, binding: Binding, situation: Situation) -> Run:
     try:
         (params, *_) = collect_params(
             compiled.source.head.param_kind, binding.param_ref, situation.request, world=situation.world
         ) or (None,)
     except RuleProblem as problem:
         raise GroupFailure(f"params could not be had: {problem}", rule="paramRef") from problem
-    groups = resolve_groups(compiled, Run(compiled.head, situation, params), recorded_names(workload).get, stored=True)
-    return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
+    return Run(compiled.head, situation, params)
 
 
 def is_whole(plan: GroupPlan, workload: Object) -> bool:

@@ -62,6 +62,19 @@ def resolve_groups(
     return groups
 
 
+def place_groups(compiled: CompiledWorkload, run: Run, names: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the PodGroups of the object of a run, each with the paths of its templates; nothing else is evaluated.
+
+    ``names`` are PodGroup names by slot. Raises GroupProblem.
+    """
+    workload = run.situation.request.object or {}
+    resolvers = (
+        _Resolver(compiled, run, workload=workload, group=group, rule=f"podGroups[{index}]", stored=True)
+        for index, group in enumerate(compiled.groups)
+    )
+    return tuple((name, instance.paths) for resolver in resolvers for name, instance in resolver.instances(names.get))
+
+
 def _check_apart(groups: Iterable[PlannedGroup]) -> None:
     """Refuse a template that two entries of a policy choose: a pod has one group."""
     taken: dict[str, str] = {}
@@ -100,13 +113,20 @@ class _Resolver:
         self._instance = Instance(key="", paths=group.source.members.paths)
 
     def resolve(self, name_of: Callable[[str], str | None]) -> Iterator[PlannedGroup]:
+        for name, instance in self.instances(name_of):
+            self._instance = instance
+            yield self._resolve_one(name)
+
+    def instances(self, name_of: Callable[[str], str | None]) -> Iterator[tuple[str, Instance]]:
+        """Yield those groups of the entry that have a name."""
         spec = self._group.source
-        found = instances_of(spec, self._workload, is_member=self._is_member, key_of=self._key_of)
-        for self._instance in found:
-            self._check_key(self._instance.key)
-            name = name_of(slot_of(spec.name, self._instance.key))
+        for instance in instances_of(spec, self._workload, is_member=self._is_member, key_of=self._key_of):
+            if instance.key and wrong_label(instance.key):
+                shown = _shown(instance.key)
+                raise self._failure(f"gave {shown}, which cannot be part of a name (a DNS label)", "instances")
+            name = name_of(slot_of(spec.name, instance.key))
             if name:
-                yield self._resolve_one(name)
+                yield name, instance
 
     def _resolve_one(self, name: str) -> PlannedGroup:
         spec = self._group.source
@@ -135,10 +155,6 @@ class _Resolver:
 
     def _key_of(self, item: object) -> str:
         return self._text(self._group.instance_key, "instances.keyExpression", {ITEM: item})
-
-    def _check_key(self, key: str) -> None:
-        if key and wrong_label(key):
-            raise self._failure(f"gave {_shown(key)}, which cannot be part of a name (a DNS label)", "instances")
 
     def _check_templates(self) -> None:
         paths = self._instance.paths

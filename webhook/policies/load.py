@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from webhook.admission.attach import BoundWorkload
+from webhook.admission.bound import BoundWorkload
 from webhook.admission.policyset import ParamIndex, PolicySet, needs_of
 from webhook.errors import PolicyError, PolicySetError
 from webhook.groups import CompiledWorkload, compile_workload
