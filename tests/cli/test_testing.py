@@ -149,6 +149,13 @@ def test_an_object_that_the_api_server_cannot_decode_is_a_broken_input(gangwarde
     assert (result.exit_code, "metadata.labels" in result.output) == (4, True)
 
 
+def test_cases_that_cannot_be_read_are_not_passed_over(gangwarden: Gangwarden, repository: Write, tmp_path: Path) -> None:
+    repository(SMALL)
+    (tmp_path / "sizes/more.yaml").write_bytes("kind: PolicyTest\n".encode("utf-16"))
+    result = gangwarden("test")
+    assert (result.exit_code, "sizes/more.yaml:1: the file is not UTF-8 text" in result.output) == (4, True), result.output
+
+
 def test_further_policies_are_asked_too(gangwarden: Gangwarden, repository: Write, write: Write) -> None:
     repository(SMALL)
     write("more/policy.yaml", validating("more", "object.spec.parallelism > 2"), binding("more", "more"))
@@ -288,5 +295,15 @@ def test_watch_runs_again_on_every_edit_and_survives_a_broken_one(watching: Watc
     write("sizes/cases.yaml", "kind: PolicyTest\na: [")
     watching.hear("error: sizes/cases.yaml:3")
     repository(SMALL)
+    watching.hear("1 passed, 0 failed")
+    assert watching.end() == 0
+
+
+def test_watch_follows_policies_that_only_an_edit_has_named(watching: Watching, repository: Write, write: Write) -> None:
+    watching.hear("2 passed, 0 failed")
+    write("more/policy.yaml", validating("more", "object.spec.parallelism > 2"), binding("more", "more"))
+    repository(SMALL, policies=["../more/policy.yaml"])
+    watching.hear("0 passed, 1 failed")
+    write("more/policy.yaml", validating("more", "object.spec.parallelism > 1"), binding("more", "more"))
     watching.hear("1 passed, 0 failed")
     assert watching.end() == 0

@@ -316,6 +316,16 @@ def test_a_file_of_somebody_else_is_never_overwritten(plan: Plan, tmp_path: Path
     assert (foreign.read_text(), len(list(foreign.parent.iterdir()))) == ("kind: Mine\n", 1)
 
 
+def test_what_an_export_that_was_cut_off_left_is_not_written_through(plan: Plan, tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "out/validating", tmp_path / "elsewhere"
+    folder.mkdir(parents=True)
+    elsewhere.write_text("kind: Mine\n")
+    (folder / f".a{SUFFIX}.yaml.new").symlink_to(elsewhere)
+    write_export(plan(validating("a"), binding("x", "a")), tmp_path / "out")
+    assert elsewhere.read_text() == "kind: Mine\n"
+    assert [(path.name, path.is_symlink()) for path in folder.iterdir()] == [(f"a{SUFFIX}.yaml", False)]
+
+
 def test_a_folder_that_cannot_be_written_is_told(plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/validating").write_text("")

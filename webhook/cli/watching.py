@@ -38,32 +38,45 @@ def watch_session(session: Session) -> int:
 async def _follow(session: Session) -> int:
     leave, edited = asyncio.Event(), asyncio.Event()
     stop_on_signals(leave)
-    watcher = PolicyWatcher(
-        await asyncio.to_thread(_watched, session),
-        PolicyStore(EMPTY_POLICIES),  # differs from whatever is there, so the first look calls for the first run
-        settings=ReloadSettings(),
-        told=lambda _: edited.set(),
-    )
-    code = 0
+    code, watched, enough = 0, await asyncio.to_thread(_watched, session, ()), asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(watcher.run(leave))
-        while not leave.is_set():
-            waiting = [tasks.create_task(edited.wait()), tasks.create_task(leave.wait())]
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for task in waiting:
-                task.cancel()
-            if edited.is_set() and not leave.is_set():
-                edited.clear()
+        watching = tasks.create_task(_watch(watched, edited, enough))
+        while await _is_edited(edited, leave):
+            edited.clear()
+            named = await asyncio.to_thread(_watched, session, watched)
+            if named == watched:
                 code = await asyncio.to_thread(_run, session)
+                continue
+            # The edit has named other policies: whoever watches those too looks at once, and that look calls for the run.
+            enough.set()
+            await asyncio.wait((watching,))
+            watched, enough = named, asyncio.Event()
+            watching = tasks.create_task(_watch(watched, edited, enough))
+        enough.set()
     return code
 
 
-def _watched(session: Session) -> tuple[str, ...]:
-    """Return what is to be watched; where the tests cannot be read, at least their own files are."""
+async def _watch(paths: Sequence[str], edited: asyncio.Event, enough: asyncio.Event) -> None:
+    """Set ``edited`` now and whenever something at the paths has changed."""
+    nothing = PolicyStore(EMPTY_POLICIES)  # differs from whatever is there, so the first look calls for a run
+    await PolicyWatcher(paths, nothing, settings=ReloadSettings(), told=lambda _: edited.set()).run(enough)
+
+
+async def _is_edited(edited: asyncio.Event, leave: asyncio.Event) -> bool:
+    """Wait for an edit; False when it is time to leave."""
+    waiting = [asyncio.create_task(event.wait()) for event in (edited, leave)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    return not leave.is_set()
+
+
+def _watched(session: Session, before: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is to be watched; where the tests cannot be read what was, and at least their own files."""
     try:
         return session.watched()
     except GangwardenError:
-        return tuple(session.paths)
+        return before or tuple(session.paths)
 
 
 def _run(session: Session) -> int:

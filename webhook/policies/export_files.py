@@ -47,5 +47,7 @@ def _is_ours(path: Path) -> bool:
 
 def _swap(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name[:200]}.new")
-    beside.write_text(text, encoding="utf-8")
+    beside.unlink(missing_ok=True)  # of an export that was cut off; never written through, for it may be a link elsewhere
+    with beside.open("x", encoding="utf-8") as file:
+        file.write(text)
     beside.replace(path)

@@ -25,7 +25,7 @@ def find_tests(paths: Sequence[str | Path]) -> tuple[PolicyTest, ...]:
     found: dict[str, tuple[PolicyTest, ...]] = {}
     named = {str(Path(path)) for path in paths}
     for file in _files(paths, errors):
-        tests = _load(file, found, errors) if _TEST in file.content else ()
+        tests = _load(file, found, errors) if _may_test(file) else ()
         if not tests and file.path in named:
             _add_beside(Path(file.path), found, errors)
     if errors:
@@ -45,6 +45,11 @@ def _files(paths: Sequence[str | Path], errors: list[PolicyError]) -> tuple[Sour
     return sources.files
 
 
+def _may_test(file: SourceFile) -> bool:
+    """Tell whether a file may hold tests: it has the word, or it is no UTF-8 (PowerShell's ``>``), where none could be seen."""
+    return _TEST in file.content or b"\0" in file.content
+
+
 def _load(file: SourceFile, found: dict[str, tuple[PolicyTest, ...]], errors: list[PolicyError]) -> tuple[PolicyTest, ...]:
     real = os.path.realpath(file.path)
     if real not in found:
@@ -59,7 +64,7 @@ def _load(file: SourceFile, found: dict[str, tuple[PolicyTest, ...]], errors: li
 def _add_beside(path: Path, found: dict[str, tuple[PolicyTest, ...]], errors: list[PolicyError]) -> None:
     for file in _files(sorted(entry for entry in path.parent.iterdir() if is_source(entry) and entry.is_file()), errors):
         real = os.path.realpath(file.path)
-        if real not in found and _TEST in file.content:
+        if real not in found and _may_test(file):
             tests = _load(file, found, errors)
             found[real] = tuple(test for test in tests if any(_holds(policy, path) for policy in test.policies))
 
