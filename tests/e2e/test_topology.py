@@ -11,7 +11,7 @@ import pytest
 from tests.controlplane.client import EVENTS, NODES, POD_GROUPS, PODS, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import RACK_KEY
-from tests.controlplane.plan import NATIVE
+from tests.controlplane.plan import NATIVE, Gates
 from tests.controlplane.scenes import is_bound, job
 from tests.e2e.installation import SYSTEM_NAMESPACE, Installation, labelled_job
 
@@ -21,6 +21,10 @@ RACK_PODS = 8
 """Pods of one CPU that fill a rack: two nodes of four CPU."""
 ROUTES = {"by the Job controller": "train", "by Gangwarden": "a" * 58}
 """A name of 58 characters is more than the Job controller's own groups can carry."""
+
+
+NO_TOPOLOGY = Gates(("GenericWorkload=true", "WorkloadWithJob=true"), NATIVE.runtime)
+"""The API server keeps a Job's own wish for a rack, and stores the PodGroup that is made of it without."""
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +143,24 @@ def test_a_cluster_that_would_drop_the_rack_refuses_and_names_the_gate(without_g
     refusal, _ = client.attempt(in_one(RACK_KEY, "train", namespace, pods=2))
     assert f"one {RACK_KEY}, but feature gate TopologyAwareWorkloadScheduling is off" in refusal
     assert client.attempt(labelled_job("train", namespace, pods=2))[0] == ""
+
+
+def test_a_wish_of_a_jobs_own_is_refused_where_kubernetes_would_drop_it(tmp_path: Path) -> None:
+    asked = job("train", "default", pods=2, ttlSecondsAfterFinished=600)
+    asked["spec"]["scheduling"] = {
+        "schedulingPolicy": {"gang": {}},
+        "schedulingConstraints": {"topology": [{"key": RACK_KEY}]},
+    }
+    with ControlPlane(gates=NO_TOPOLOGY) as cluster:
+        client = cluster.client
+        client.create(asked | {"metadata": {"name": "dropped", "namespace": "default"}})
+        (group,) = wait_for(lambda: client.list(POD_GROUPS, "default"), seconds=PATIENCE_SECONDS, what="a group is made")
+        assert "schedulingConstraints" not in group["spec"]  # in Kubernetes alone, without a word
+        made = Installation(cluster, ROOT / "policies", tmp_path)
+        try:
+            made.start_webhook()
+            refusal, _ = client.attempt(asked)
+        finally:
+            made.close()
+    assert "honoured-fields.gangwarden.dev" in refusal
+    assert f"one '{RACK_KEY}', but feature gate TopologyAwareWorkloadScheduling is off" in refusal
