@@ -16,7 +16,7 @@ from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.library.sorting import sort_by_keys
 from webhook.cel.pricing import Rates
 from webhook.cel.show import show
-from webhook.cel.values import NONE, Optional, entries_of, go_name, make_map, type_name
+from webhook.cel.values import NONE, KeyedMap, Optional, entries_of, go_name, make_map, type_name
 
 Slots = tuple[int, ...]
 LoopParts = tuple[Closure, Slots, Closure | None, Rates]
@@ -170,18 +170,15 @@ def transform_entries(range_: Closure, slots: Slots, filter_: Closure | None, bo
 
 def merge_entries(maps: Iterable[Any]) -> Mapping[Any, Any]:
     """Make one map of many that have no key in common."""
-    entries: list[tuple[Any, Any]] = []
-    seen: set[tuple[str, Any]] = set()
+    merged = KeyedMap(())
     for made in maps:
         if not isinstance(made, Mapping):
             raise no_overload("cel.@mapInsert", "map", type_name(made))
         for key, value in entries_of(made):
-            identity = ("bool" if type(key) is bool else "", key)
-            if identity in seen:
+            if key in merged:
                 raise EvaluationError(f"insert failed: key {show(key)} already exists", "duplicate_key")
-            seen.add(identity)
-            entries.append((key, value))
-    return make_map(entries)
+            merged.insert(key, value)
+    return make_map(list(merged.entries()))
 
 
 def sort_by(range_: Closure, slots: Slots, body: Closure, rates: Rates, price: Price) -> Closure:

@@ -150,6 +150,10 @@ class KeyedMap(Mapping[Any, Any]):
     def __contains__(self, key: object) -> bool:
         return self._find(key) is not None
 
+    def insert(self, key: Any, value: Any) -> None:
+        """Add an entry while the map is made; nobody else holds it yet."""
+        self._entries[_identify(key)] = (key, value)
+
     def _find(self, key: Any) -> tuple[Any, Any] | None:
         """Look for the key, then for a number of another type with the same value (cel-go common/types/map.go, Find)."""
         kind = type(key)
