@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from webhook import reports
 from webhook.admission import (
     Checker,
     CustomKinds,
@@ -34,17 +35,7 @@ from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
 from webhook.policies import Manifest, Places, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
-from webhook.reports import (
-    github_annotations,
-    junit_xml,
-    print_notes,
-    print_results,
-    result_diagnostics,
-    result_suites,
-    results_json,
-    sarif_json,
-    terminal,
-)
+from webhook.reports import print_notes, print_results, terminal
 
 STANDARD_INPUT = "-"
 
@@ -96,13 +87,13 @@ def _print(results: Sequence[Result], output: str, failing: Sequence[Verdict]) -
     place_of = Places().find
     match output:
         case "json":
-            click.echo(results_json(results))
+            click.echo(reports.results_json(results))
         case "junit":
-            click.echo(junit_xml(result_suites(results, place_of, failing)))
+            click.echo(reports.junit_xml(reports.result_suites(results, place_of, failing)))
         case "sarif":
-            click.echo(sarif_json(tuple(result_diagnostics(results, place_of))))
+            click.echo(reports.sarif_json(tuple(reports.result_diagnostics(results, place_of))))
         case "github":
-            if annotations := github_annotations(result_diagnostics(results, place_of)):
+            if annotations := reports.github_annotations(reports.result_diagnostics(results, place_of)):
                 click.echo(annotations)
         case _:
             print_results(terminal(), results)

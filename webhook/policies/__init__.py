@@ -4,9 +4,9 @@ Knows YAML, files and the kinds among them. Must not know what rules mean (``rul
 or who is told of a reload. A set that cannot be loaded whole is not loaded at all, and every error names its place.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from webhook.late import late_names
 from webhook.policies.bundled import bundled_policies, bundled_profile
 from webhook.policies.files import SourceFile, is_source
 from webhook.policies.load import load_policies
@@ -59,22 +59,15 @@ __all__ = [
     "write_export",
 ]
 
-_LATE = {
-    name: module
-    for module, names in {
+__getattr__ = late_names(
+    __name__,
+    {
         "cases": ("load_cases",),
         "export": ("WORKLOAD", "Export", "Exported", "LeftOut", "plan_export"),
         "export_files": ("write_export",),
         "schemas": ("SCHEMA_KINDS", "schema_of", "schema_of_all"),
         "suites": ("find_tests", "policy_files"),
         "watch": ("PolicyWatcher",),
-    }.items()
-    for name in names
-}
-"""What is imported where it is asked for: commands that read and judge once start without event loop, exports and schemas."""
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    },
+)
+"""Commands that read and judge once start without event loop, exports and schemas."""

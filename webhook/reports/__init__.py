@@ -1,20 +1,25 @@
 """Render results for people and machines. Knows formats; decides nothing and reads nothing."""
 
-from webhook.reports.checked import result_diagnostics, result_suites
-from webhook.reports.github import github_annotations
-from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
-from webhook.reports.machine import API_VERSION, json_text, results_json
-from webhook.reports.sarif import sarif_json
+from typing import TYPE_CHECKING
+
+from webhook.late import late_names
 from webhook.reports.terminal import print_error, print_notes, print_overview, print_results, print_review, terminal
-from webhook.reports.trials import (
-    TRIAL_RULES,
-    print_coverage,
-    print_trial_counts,
-    print_trials,
-    trial_diagnostics,
-    trial_suites,
-    trials_json,
-)
+
+if TYPE_CHECKING:
+    from webhook.reports.checked import result_diagnostics, result_suites
+    from webhook.reports.github import github_annotations
+    from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
+    from webhook.reports.machine import API_VERSION, json_text, results_json
+    from webhook.reports.sarif import sarif_json
+    from webhook.reports.trials import (
+        TRIAL_RULES,
+        print_coverage,
+        print_trial_counts,
+        print_trials,
+        trial_diagnostics,
+        trial_suites,
+        trials_json,
+    )
 
 __all__ = [
     "API_VERSION",
@@ -42,3 +47,24 @@ __all__ = [
     "trial_suites",
     "trials_json",
 ]
+
+__getattr__ = late_names(
+    __name__,
+    {
+        "checked": ("result_diagnostics", "result_suites"),
+        "github": ("github_annotations",),
+        "junit": ("JUnitCase", "JUnitSuite", "diagnostic_suites", "junit_xml"),
+        "machine": ("API_VERSION", "json_text", "results_json"),
+        "sarif": ("sarif_json",),
+        "trials": (
+            "TRIAL_RULES",
+            "print_coverage",
+            "print_trial_counts",
+            "print_trials",
+            "trial_diagnostics",
+            "trial_suites",
+            "trials_json",
+        ),
+    },
+)
+"""Every command prints for people; of the other forms a run needs one."""
