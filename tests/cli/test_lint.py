@@ -125,8 +125,9 @@ def test_cases_that_cannot_be_read_are_told(file: Path) -> None:
     assert (done.exit_code, "spec.cases: required" in done.stdout) == (3, True)
 
 
-def test_the_shipped_policies_are_in_order() -> None:
-    done = CliRunner().invoke(main, ["lint", str(bundled_policies()), "--fail-on", "warning"])
+@pytest.mark.parametrize("folder", ["policies", "policies-optional"])
+def test_the_shipped_policies_are_in_order(folder: str) -> None:
+    done = CliRunner().invoke(main, ["lint", str(bundled_policies().with_name(folder)), "--fail-on", "warning"])
     assert done.exit_code == 0, done.stdout
     assert {line.rpartition("[")[2].rstrip("]") for line in done.stdout.splitlines()[:-1]} <= {
         "not-exportable",

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = list(yaml.safe_load_all(Path(__file__).with_name("everything.yaml").read_text()))
 SHIPPED = sorted(
     path.relative_to(ROOT)
-    for folder in ("policies", "examples", "docs/tutorial", "certs")
+    for folder in ("policies", "policies-optional", "examples", "docs/tutorial", "certs")
     for path in (ROOT / folder).rglob("*.yaml")
 )
 ALL = jsonschema.Draft7Validator(schema_of_all())
