@@ -51,6 +51,9 @@ def test_capabilities_are_read_by_their_names() -> None:
     assert capabilities == Capabilities(group_objects=True, shared_claims=True)
 
 
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -67,8 +70,24 @@ def test_capabilities_are_read_by_their_names() -> None:
             "snapshot.yaml#0: an item of the list has no apiVersion or no kind",
         ),
         ([{"apiVersion": "v1", "kind": "PodList", "items": ["x"]}], "snapshot.yaml#0: an item of the list is no object"),
+        (
+            [NODE | {"metadata": {"name": "n", "labels": ["x"]}}],
+            "snapshot.yaml#0: Node n: metadata.labels must be a mapping, not a list; mend it, or save the snapshot anew",
+        ),
+        ([NODE | {"spec": "x"}], "snapshot.yaml#0: Node n: spec must be a mapping; mend it, or save the snapshot anew"),
+        (
+            [NODE | {"spec": {"taints": {}}}],
+            "snapshot.yaml#0: Node n: spec.taints must be a list; mend it, or save the snapshot anew",
+        ),
+        (
+            [NODE | {"spec": {"taints": [1]}}],
+            "snapshot.yaml#0: Node n: spec.taints must hold mappings; mend it, or save the snapshot anew",
+        ),
+        (
+            [NODE | {"status": {"allocatable": [1]}}],
+            "snapshot.yaml#0: Node n: status.allocatable must be a mapping; mend it, or save the snapshot anew",
+        ),
     ],
-    ids=["a misspelt field", "a value that is no bool", "two Capabilities", "an object twice", "no name", "no kind", "no object"],
 )
 def test_what_is_wrong_is_named_with_its_place(given: list[Object], message: str) -> None:
     with pytest.raises(InputError) as caught:

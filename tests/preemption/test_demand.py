@@ -65,3 +65,10 @@ def sidecar(**requests: Any) -> dict[str, Any]:
 )
 def test_a_pod_asks_for(pod_spec: dict[str, Any], expected: dict[str, int]) -> None:
     assert demand_of(pod_spec) == expected | {"pods": 1}
+
+
+def test_a_resource_whose_name_is_no_text_is_counted_by_its_text() -> None:
+    assert demand_of({"resources": {"requests": {1: "2"}}, "containers": [{"resources": {"limits": {1: "2"}}}]}) == {
+        "1": 2,
+        "pods": 1,
+    }

@@ -55,6 +55,11 @@ def test_a_pod_may_run_here(pod_spec: dict[str, Any]) -> None:
         (affinity(term("zone", "Gt", "1")), "outside the required nodeAffinity"),
         (affinity(term("zone", "Like", "a")), "outside the required nodeAffinity"),
         (affinity({}), "outside the required nodeAffinity"),
+        (affinity({"matchExpressions": [{"key": "zone", "operator": "In", "values": 5}]}), "outside the required nodeAffinity"),
+        (
+            affinity({"matchExpressions": [{"key": "cores", "operator": "Gt", "values": [[]]}]}),
+            "outside the required nodeAffinity",
+        ),
         (affinity(), "outside the required nodeAffinity"),
     ],
     ids=repr,

@@ -17,12 +17,14 @@ from typing import Any, Protocol
 import orjson
 import yaml
 
+from webhook.admission import wrong_types
 from webhook.errors import InputError, UsageError
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey
 from webhook.model.snapshot import Snapshot, snapshot_of
 
 CAPABILITIES = Kind("gangwarden.dev", "v1alpha1", "Capabilities")
+_ROOM = frozenset({("", "Node"), ("", "Pod")})
 _UNSAVED = frozenset({("", "Secret")})
 """A snapshot is copied to laptops and CI; what is secret does not belong in it."""
 
@@ -42,7 +44,8 @@ class Manifest(Protocol):
 def load_snapshot(manifests: Iterable[Manifest]) -> tuple[Snapshot, Capabilities]:
     """Build a snapshot from manifests; without a Capabilities document nothing is known to work.
 
-    Raises InputError for an object without a name, one that occurs twice, and capabilities that are not ours.
+    Raises InputError for an object without a name, one that occurs twice, values of another type than their field, and
+    capabilities that are not ours.
     """
     found: dict[ObjectKey, tuple[str, Object]] = {}
     known: set[tuple[str, str]] = set()
@@ -126,7 +129,23 @@ def _keep(source: str, obj: Object, found: dict[ObjectKey, tuple[str, Object]]) 
         raise InputError(f"this {key.kind} has no metadata.name", source=source)
     if key in found:
         raise InputError(f"{key} occurs twice (first in {found[key][0]})", source=source)
+    for complaint in (*wrong_types(obj), *(_wrong_room(obj) if (key.group, key.kind) in _ROOM else ())):
+        raise InputError(f"{key}: {complaint}; mend it, or save the snapshot anew", source=source)
     found[key] = (source, obj)
+
+
+def _wrong_room(obj: Object) -> Iterator[str]:
+    """Say what of a node or pod cannot be counted; of a node with lost taints it would seem that anybody may run there."""
+    for name, inner, kind in (("spec", "taints", list), ("status", "allocatable", dict)):
+        part = obj.get(name) or {}
+        if not isinstance(part, dict):
+            yield f"{name} must be a mapping"
+            continue
+        value = part.get(inner)
+        if value is not None and not isinstance(value, kind):
+            yield f"{name}.{inner} must be a {'list' if kind is list else 'mapping'}"
+        elif kind is list and not all(isinstance(entry, dict) for entry in value or ()):
+            yield f"{name}.{inner} must hold mappings"
 
 
 def _capabilities(source: str, document: Object) -> Capabilities:

@@ -48,7 +48,7 @@ def amounts_of(quantities: Any) -> dict[str, int]:
     """Read a map of resources to quantities."""
     if not isinstance(quantities, dict):
         return {}
-    return {name: amount_of(name, quantity) for name, quantity in quantities.items()}
+    return {str(name): amount_of(str(name), quantity) for name, quantity in quantities.items()}
 
 
 def amount_of(resource: str, quantity: Any) -> int:

@@ -102,8 +102,8 @@ def _term_holds(term: Object, place: Place) -> bool:
 
 
 def _holds(requirement: Object, labels: Mapping[str, str]) -> bool:
-    key, values = str(requirement.get("key")), requirement.get("values") or ()
-    found = labels.get(key)
+    given, found = requirement.get("values"), labels.get(str(requirement.get("key")))
+    values: Sequence[Any] = given if isinstance(given, list | tuple) else ()
     match requirement.get("operator"):
         case "In":
             return found in values
@@ -122,7 +122,7 @@ def _holds(requirement: Object, labels: Mapping[str, str]) -> bool:
 def _compares(operator: str, found: str | None, values: Sequence[Any]) -> bool:
     try:
         left, right = int(found or ""), int(values[0])
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, TypeError, OverflowError):
         return False
     return left > right if operator == "Gt" else left < right
 
