@@ -24,7 +24,8 @@ from webhook.cel import (
     decode_tagged,
     encode_tagged,
 )
-from webhook.cel.program import GENERATED_AFTER, source_of
+from webhook.cel.generate import write
+from webhook.cel.program import _TREE_LIMIT, _TREES_KEPT, GENERATED_AFTER, _trees, source_of
 from webhook.cel.values import NONE, Duration, KeyedMap, Optional, UInt
 
 NAMES = Declarations(variables=frozenset({"object", "oldObject", "params"}))
@@ -218,6 +219,27 @@ def test_a_program_gets_generated_code_once_it_is_used_much() -> None:
         assert program.evaluate({"object": {"a": 1}})
     assert program.evaluate.__name__ == "evaluate"
     assert "evaluate" in vars(program)
+
+
+def test_code_is_the_same_from_a_kept_tree_and_from_one_made_anew() -> None:
+    text = "object.items.filter(i, i > 1).map(i, {'a': [i]}).exists(e, e.a[0] == object.n) ? 'x' : string(object.n)"
+    compile_expression(text, NAMES)
+    kept = _trees[text, id(NAMES)]
+    assert write(kept.node, kept.checker)[0] == source_of(text, NAMES)
+    _trees.clear()
+    assert generated(text).evaluate({"object": {"items": [2], "n": 3}}) == "3"
+
+
+def test_trees_are_kept_for_few_programs_of_moderate_length_and_used_once() -> None:
+    _trees.clear()
+    programs = [compile_expression(f"object.a == {index}", NAMES) for index in range(_TREES_KEPT + 5)]
+    assert len(_trees) == _TREES_KEPT
+    assert programs[-1].generate()
+    assert programs[0].generate()  # one whose tree is gone
+    assert len(_trees) == _TREES_KEPT - 1
+    long = f"object.a == '{'x' * _TREE_LIMIT}'"
+    compile_expression(long, NAMES)
+    assert (long, id(NAMES)) not in _trees
 
 
 def test_threads_may_all_be_the_one_that_generates() -> None:

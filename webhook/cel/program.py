@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cache
 from threading import Lock
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import celpy
 import lark
@@ -32,14 +33,29 @@ GENERATED_AFTER = 200
 """Evaluations after which a program is worth generated code, which takes about as long as that many evaluations save."""
 
 _STAGGER = 64
+_TREES_KEPT, _TREE_LIMIT = 128, 4_096
+"""Of how many programs, and up to which length of text, the checked trees are kept for generation: a few megabytes, and
+enough for a command that judges by some policies."""
 _CONSTRUCTION, _GENERATION = Lock(), Lock()
+
+
+class _Tree(NamedTuple):
+    """A checked tree, and what it was checked by."""
+
+    node: Node
+    checker: Checker
+    declarations: Declarations
+
+
+_trees: OrderedDict[tuple[str, int], _Tree] = OrderedDict()
+"""The newest trees, by text and identity of the declarations; those are kept, so that no others take their identity."""
 
 
 class Program(celpy.Runner):
     """An expression, ready to be evaluated any number of times, by any number of threads.
 
     It starts with closures. Those that are evaluated often get generated code, for which their text is parsed and checked once
-    more: to keep trees would take several times the memory.
+    more, but for the newest: to keep all trees would take several times the memory.
     """
 
     def __init__(self, environment: celpy.Environment, node: Node, *, text: str, checker: Checker) -> None:
@@ -73,7 +89,7 @@ class Program(celpy.Runner):
             self._until_generated = _STAGGER
             return False
         try:
-            made = generate(*_check(self.text, self._declarations), self.interpret)
+            made = generate(*_checked_again(self.text, self._declarations), self.interpret)
         except Exception:  # noqa: BLE001 - whatever is wrong with the fast path, there is the other one
             made = None
         finally:
@@ -158,14 +174,25 @@ def compile_expression(text: str, declarations: Declarations) -> Program:
     """Compile an expression; raises CompileError with the place of the mistake."""
     try:
         node, checker = _check(text, declarations)
-        return Program(shared_environment(), node, text=text, checker=checker)
+        program = Program(shared_environment(), node, text=text, checker=checker)
     except RecursionError:
         raise CompileError("expression is nested too deeply") from None
+    if len(text) <= _TREE_LIMIT:
+        _trees[text, id(declarations)] = _Tree(node, checker, declarations)
+        if len(_trees) > _TREES_KEPT:
+            _trees.popitem(last=False)
+    return program
 
 
 def source_of(text: str, declarations: Declarations) -> str:
     """Return the Python that is generated for an expression; raises NotGenerated where there is none."""
     return write(*_check(text, declarations))[0]
+
+
+def _checked_again(text: str, declarations: Declarations) -> tuple[Node, Checker]:
+    """Return the tree that was kept, which is not needed again, or make it anew."""
+    kept = _trees.pop((text, id(declarations)), None)
+    return _check(text, declarations) if kept is None else (kept.node, kept.checker)
 
 
 def _check(text: str, declarations: Declarations) -> tuple[Node, Checker]:
