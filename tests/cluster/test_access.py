@@ -121,6 +121,12 @@ async def test_an_answer_that_is_none_is_no_yes(fake: FakeApi, api: Api, status:
     assert await AccessReviews(api, QUICK).answers([QUESTION], seconds=2) == {QUESTION: "the answer of the API server is none"}
 
 
+async def test_yes_and_no_at_once_is_no_yes(fake: FakeApi, api: Api) -> None:
+    say(fake, allowed=True, denied=True)
+    (told,) = (await AccessReviews(api, QUICK).answers([QUESTION], seconds=2)).values()
+    assert told == "the answer of the API server is yes and no at once"
+
+
 async def test_a_refusal_is_told_in_its_words_and_asked_again_next_time(fake: FakeApi, api: Api) -> None:
     say(fake, allowed=True)
     reviews = AccessReviews(api, QUICK)

@@ -55,6 +55,8 @@ class AccessReviews:
         status = review.get("status")
         if not isinstance(status, dict) or not isinstance(status.get("allowed"), bool):
             return "the answer of the API server is none"
+        if status["allowed"] and status.get("denied"):  # refused by the API server's own client of webhook authorizers too
+            return "the answer of the API server is yes and no at once"
         answer = AccessAnswer(
             allowed=status["allowed"], reason=str(status.get("reason") or ""), error=str(status.get("evaluationError") or "")
         )
