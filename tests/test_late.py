@@ -10,7 +10,7 @@ import pytest
 
 from webhook.late import late_names
 
-DOORS = ("webhook.policies", "webhook.reports")
+DOORS = ("webhook.admission", "webhook.policies", "webhook.reports")
 
 
 @pytest.mark.parametrize("door", DOORS)

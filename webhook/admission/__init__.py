@@ -4,24 +4,14 @@ Knows policy sets, requests and group plans. Knows no HTTP, no file and no clien
 and leaves as a document, and what it needs of the cluster is handed in as a snapshot.
 """
 
+from typing import TYPE_CHECKING
+
 from webhook.admission.ask import Asker, as_stored, in_namespace, is_cluster_scoped, request_for, review_of
 from webhook.admission.attach import Surroundings, attach
 from webhook.admission.bound import BoundWorkload
 from webhook.admission.check import Checker, created_objects, is_finding
-from webhook.admission.configurations import (
-    CONFIGURATION_NAME,
-    Endpoint,
-    PathNeeds,
-    WebhookNeeds,
-    plan_configurations,
-    webhook_needs,
-)
-from webhook.admission.coverage import Ledger
 from webhook.admission.custom import NO_CUSTOM_KINDS, CustomKinds
-from webhook.admission.decode import decode_review
 from webhook.admission.defaults import DefaultsFiller, apply_defaults
-from webhook.admission.encode import encode_review
-from webhook.admission.expect import result_differences
 from webhook.admission.fields import UnknownField, has_regular_fields, unknown_fields, wrong_types
 from webhook.admission.policyset import (
     EMPTY_POLICIES,
@@ -29,12 +19,28 @@ from webhook.admission.policyset import (
     PolicySet,
     bind_unbound,
     exceptions_of,
+    member_resources,
     owner_resources,
     recorded_bound,
     served_policies,
 )
-from webhook.admission.review import Round, decide
 from webhook.admission.world import SnapshotWorld
+from webhook.late import late_names
+
+if TYPE_CHECKING:
+    from webhook.admission.configurations import (
+        CONFIGURATION_NAME,
+        Endpoint,
+        PathNeeds,
+        WebhookNeeds,
+        plan_configurations,
+        webhook_needs,
+    )
+    from webhook.admission.coverage import Ledger
+    from webhook.admission.decode import decode_review
+    from webhook.admission.encode import encode_review
+    from webhook.admission.expect import result_differences
+    from webhook.admission.review import Round, decide
 
 __all__ = [
     "CONFIGURATION_NAME",
@@ -68,6 +74,7 @@ __all__ = [
     "in_namespace",
     "is_cluster_scoped",
     "is_finding",
+    "member_resources",
     "owner_resources",
     "plan_configurations",
     "recorded_bound",
@@ -79,3 +86,24 @@ __all__ = [
     "webhook_needs",
     "wrong_types",
 ]
+
+if not TYPE_CHECKING:  # else it would take every name for one that is there
+    __getattr__ = late_names(
+        __name__,
+        {
+            "configurations": (
+                "CONFIGURATION_NAME",
+                "Endpoint",
+                "PathNeeds",
+                "WebhookNeeds",
+                "plan_configurations",
+                "webhook_needs",
+            ),
+            "coverage": ("Ledger",),
+            "decode": ("decode_review",),
+            "encode": ("encode_review",),
+            "expect": ("result_differences",),
+            "review": ("Round", "decide"),
+        },
+    )
+    """A command that judges manifests receives no reviews, plans no configurations and counts no rules."""

@@ -59,15 +59,16 @@ __all__ = [
     "write_export",
 ]
 
-__getattr__ = late_names(
-    __name__,
-    {
-        "cases": ("load_cases",),
-        "export": ("WORKLOAD", "Export", "Exported", "LeftOut", "plan_export"),
-        "export_files": ("write_export",),
-        "schemas": ("SCHEMA_KINDS", "schema_of", "schema_of_all"),
-        "suites": ("find_tests", "policy_files"),
-        "watch": ("PolicyWatcher",),
-    },
-)
-"""Commands that read and judge once start without event loop, exports and schemas."""
+if not TYPE_CHECKING:  # else it would take every name for one that is there
+    __getattr__ = late_names(
+        __name__,
+        {
+            "cases": ("load_cases",),
+            "export": ("WORKLOAD", "Export", "Exported", "LeftOut", "plan_export"),
+            "export_files": ("write_export",),
+            "schemas": ("SCHEMA_KINDS", "schema_of", "schema_of_all"),
+            "suites": ("find_tests", "policy_files"),
+            "watch": ("PolicyWatcher",),
+        },
+    )
+    """Commands that read and judge once start without event loop, exports and schemas."""

@@ -48,23 +48,24 @@ __all__ = [
     "trials_json",
 ]
 
-__getattr__ = late_names(
-    __name__,
-    {
-        "checked": ("result_diagnostics", "result_suites"),
-        "github": ("github_annotations",),
-        "junit": ("JUnitCase", "JUnitSuite", "diagnostic_suites", "junit_xml"),
-        "machine": ("API_VERSION", "json_text", "results_json"),
-        "sarif": ("sarif_json",),
-        "trials": (
-            "TRIAL_RULES",
-            "print_coverage",
-            "print_trial_counts",
-            "print_trials",
-            "trial_diagnostics",
-            "trial_suites",
-            "trials_json",
-        ),
-    },
-)
-"""Every command prints for people; of the other forms a run needs one."""
+if not TYPE_CHECKING:  # else it would take every name for one that is there
+    __getattr__ = late_names(
+        __name__,
+        {
+            "checked": ("result_diagnostics", "result_suites"),
+            "github": ("github_annotations",),
+            "junit": ("JUnitCase", "JUnitSuite", "diagnostic_suites", "junit_xml"),
+            "machine": ("API_VERSION", "json_text", "results_json"),
+            "sarif": ("sarif_json",),
+            "trials": (
+                "TRIAL_RULES",
+                "print_coverage",
+                "print_trial_counts",
+                "print_trials",
+                "trial_diagnostics",
+                "trial_suites",
+                "trials_json",
+            ),
+        },
+    )
+    """Every command prints for people; of the other forms a run needs one."""
