@@ -141,7 +141,8 @@ def test_pods_that_name_the_claim_in_other_words_are_refused(
     installed: Installation, space: str, difference: dict[str, str]
 ) -> None:
     """Kubernetes would give each of them a claim of its own, and the gang would wait for devices that there are not."""
-    refusal, _ = installed.client.attempt(sharing_job("train", space, **difference))
+    asked = sharing_job("train", space, **difference)
+    refusal = wait_for(lambda: installed.client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
     assert "matching-claims.gangwarden.dev" in refusal
     assert "spec.scheduling.resourceClaims has 'fabric' from resourceClaimTemplateName 'channel', but no entry" in refusal
 

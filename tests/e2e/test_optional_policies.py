@@ -35,6 +35,8 @@ def seeing(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
     client = control_plane.client
     try:
         wait_for(lambda: is_stamped(client), seconds=PATIENCE_SECONDS, what="the webhook stamps")
+        large = labelled_job("large", "default", pods=ALL_CPU + 1)
+        wait_for(lambda: client.attempt(large)[1], seconds=PATIENCE_SECONDS, what="it is asked for its verdicts as well")
         yield client
         assert "forbidden" not in webhook.text().lower()
     finally:

@@ -134,7 +134,8 @@ def test_room_that_lies_in_two_racks_is_none_and_the_job_says_so(
 
 
 def test_a_key_that_no_administrator_allows_is_refused(installed: Installation, space: str) -> None:
-    refusal, _ = installed.client.attempt(in_one("topology.kubernetes.io/rak", "train", space, pods=2))
+    asked = in_one("topology.kubernetes.io/rak", "train", space, pods=2)
+    refusal = wait_for(lambda: installed.client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
     assert "is 'topology.kubernetes.io/rak', which is no topology of this cluster" in refusal
 
 
@@ -159,7 +160,7 @@ def test_a_wish_of_a_jobs_own_is_refused_where_kubernetes_would_drop_it(tmp_path
         made = Installation(cluster, ROOT / "policies", tmp_path)
         try:
             made.start_webhook()
-            refusal, _ = client.attempt(asked)
+            refusal = wait_for(lambda: client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
         finally:
             made.close()
     assert "honoured-fields.gangwarden.dev" in refusal
