@@ -94,7 +94,6 @@ class Shaper:
         rule = self._rules.get(type_name)
         given = rule(value) if rule else value
         shaped = {}
-        kept = 0
         for field in _concerned(type_name, tuple(filter(fields_of(type_name).__contains__, given))):
             name = field.name
             found = item = given.get(name)
@@ -104,8 +103,7 @@ class Shaper:
                 found = field.empty
             if found is not _ABSENT:
                 shaped[name] = found
-                kept += found is value.get(name, _ABSENT)
-        if kept == len(shaped) == len(value):
+        if shaped.keys() == value.keys() and all(map(is_, shaped.values(), map(value.__getitem__, shaped))):
             shaped = value
         self._held[id(shaped)] = type_name, shaped
         return shaped
@@ -121,6 +119,8 @@ class Shaper:
     def _collection(self, field: Field, value: Any) -> Any:
         if value is None or value == ([] if field.around == "[]" else {}):
             return value if field.mark == "!" else _ABSENT
+        if _is_settled(field.shape, value):
+            return value
         if field.around == "[]" and isinstance(value, list):
             items = [self._element(field.shape, item) for item in value]
             return value if all(map(is_, items, value)) else items
@@ -138,6 +138,13 @@ class Shaper:
         if shape in _ZEROS:
             return _ZEROS[shape] if value is None else value
         return self.shape(shape, value)
+
+
+def _is_settled(shape: str, value: Any) -> bool:
+    """Tell whether a list or map stays as it is, as those of plain values without a null do."""
+    if shape in _ZEROS:
+        return None not in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+    return shape == "x"
 
 
 @lru_cache(maxsize=2048)
