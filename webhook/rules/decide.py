@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from webhook.cel import EvaluationError, Program
@@ -95,11 +96,17 @@ def _decide_one(index: int, validation: CompiledValidation, run: Run) -> Decisio
         outcome = Outcome.UNDECIDED if error.kind == UNDECIDED else Outcome.BROKEN
         return decision(outcome, f"expression '{validation.program.text}' resulted in error: {error}")
     if value is True:
-        return decision(Outcome.PASSED)
+        return _passed(index, validation.field)
     if value is not False:
         message = f"expression '{validation.program.text}' resulted in error: must evaluate to bool, not {_type_name(value)}"
         return decision(Outcome.BROKEN, message)
     return decision(Outcome.FAILED, reason=validation.source.reason)
+
+
+@lru_cache(maxsize=1024)
+def _passed(index: int, field: str) -> Decision:
+    """Return what most validations come to, made once."""
+    return Decision(outcome=Outcome.PASSED, index=index, rule=f"validations[{index}]", field=field)
 
 
 def _tell(policy: CompiledPolicy, decisions: Sequence[Decision], run: Run) -> Iterator[Decision]:
@@ -113,9 +120,12 @@ def _tell(policy: CompiledPolicy, decisions: Sequence[Decision], run: Run) -> It
     for decision, validation, message in zip(decisions, policy.validations, messages, strict=True):
         failed = decision.outcome is Outcome.FAILED
         composed = _composed_message(message, run) if message and (failed or could_fail) else ""
+        if not failed:
+            yield decision
+            continue
         source = validation.source
         said = composed or source.message.strip() or f"failed expression: {source.expression.text.strip()}"
-        yield replace(decision, message=said) if failed else decision
+        yield replace(decision, message=said)
 
 
 def _composed_message(program: Program, run: Run) -> str:
