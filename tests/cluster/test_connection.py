@@ -47,6 +47,14 @@ async def test_a_kubeconfig_that_is_not_there_is_a_usage_error(tmp_path: Path) -
         await connect(str(tmp_path / "nothing"))
 
 
+async def test_an_address_with_a_password_is_refused_and_never_shown(fake: FakeApi, tmp_path: Path) -> None:
+    path, known = tmp_path / "kubeconfig", fake.kubeconfig(tmp_path)
+    path.write_text(path.read_text().replace("://127", "://me:hush@127"))
+    with pytest.raises(ClusterError, match="holds a name and password; use a token instead") as caught:
+        await connect(known, settings=QUICK)
+    assert "hush" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["[1, 2]", "a: b: c", "{}", "just words", '{"contexts": 3}'])
 async def test_a_kubeconfig_of_a_wrong_shape_is_a_cluster_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "kubeconfig"

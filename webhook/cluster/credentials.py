@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from kubernetes.aio import config
@@ -75,12 +76,22 @@ async def load_credentials(kubeconfig: str | None, context: str | None) -> Crede
     except (config.ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError) as error:
         # TypeError, KeyError and AttributeError are what the loader's own code raises on a kubeconfig of the wrong shape.
         raise ClusterError(f"no usable credentials in {_place(kubeconfig)}: {_told(error)}", verb="connect") from error
+    if _has_password(configuration.host):  # never shown: every error names the address
+        what = "the address of the cluster holds a name and password; use a token instead"
+        raise ClusterError(f"no usable credentials in {_place(kubeconfig)}: {what}", verb="connect")
     user = loader._user.value if loader._user else {}  # noqa: SLF001 - as the library's own refresh_token does
     if "exec" in user and not (configuration.api_key or configuration.cert_file):
         command = user["exec"].get("command")
         raise ClusterError(f"the credential plugin {command!r} of {_place(kubeconfig)} failed; run it by hand", verb="connect")
     files = [*paths, *(str(Path(path).parent / user["tokenFile"]) for path in paths if "tokenFile" in user)]
     return _credentials(configuration, files, expires=getattr(loader, "exec_plugin_expiry", None))
+
+
+def _has_password(address: str) -> bool:
+    try:
+        return "@" in urlsplit(address).netloc
+    except ValueError:  # no address at all, which the first call will tell
+        return False
 
 
 def _credentials(configuration: Any, files: Iterable[str], *, expires: datetime | None = None) -> Credentials:
