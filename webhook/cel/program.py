@@ -29,8 +29,9 @@ from webhook.cel.types import Type
 from webhook.cel.uncheck import Resolver
 from webhook.cel.validate import validate
 
-GENERATED_AFTER = 200
-"""Evaluations after which a program is worth generated code, which takes about as long as that many evaluations save."""
+GENERATED_AFTER = 60
+"""Evaluations after which a program gets generated code. That takes about as long as a hundred evaluations save, and what has
+been evaluated so often will be again."""
 
 _STAGGER = 64
 _TREES_KEPT, _TREE_LIMIT = 128, 4_096
