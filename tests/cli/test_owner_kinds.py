@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.admission.attaching import bound
+from tests.admission.test_member import on_pods
 from tests.controller.fakes import Holder
 from tests.groups.test_other_kinds import sets
 from webhook.admission import PolicySet, owner_resources
@@ -91,3 +92,13 @@ async def test_other_policies_are_looked_at_at_once() -> None:
     await until_both(changed)
     task.cancel()
     assert made.current == (JOB, SET)
+
+
+async def test_what_is_between_is_followed_only_where_the_workload_can_be() -> None:
+    store = Holder(PolicySet(workload=(bound(on_pods()),)))
+    absent, _ = followed(Served(), store)
+    await absent.look_first(1)
+    assert (absent.current, absent.of_members) == ((), ())
+    served, _ = followed(Served(kinds={"jobs": JOB, "jobsets": SET}), store)
+    await served.look_first(1)
+    assert (served.current, served.of_members) == ((SET,), (SET, JOB))

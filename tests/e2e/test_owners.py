@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, Client, wait_for
+from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound, job
 from tests.e2e.custom import serve_custom_kinds, withdraw_custom_kinds
@@ -95,6 +95,86 @@ def test_the_jobs_of_a_job_set_start_together_and_leave_nothing(installed: Insta
     (workload,) = client.list(WORKLOADS, namespace)
     assert workload["spec"]["controllerRef"] == {"apiGroup": "jobset.x-k8s.io", "kind": "JobSet", "name": "train"}
     client.delete(JOB_SETS, namespace, "train")
+    client.delete(JOBS, namespace, "filler")
+    wait_for(
+        lambda: not any(client.list(each, namespace) for each in (PODS, JOBS, POD_GROUPS, WORKLOADS)),
+        seconds=PATIENCE_SECONDS,
+        what="all is gone",
+    )
+
+
+MPI_JOBS = "kubeflow.org/v2beta1/mpijobs"
+
+
+def mpi_job(name: str, namespace: str, *, workers: int, cpu: str = "3") -> Object:
+    """An MPIJob that asks for a gang, of a launcher and workers."""
+    template = job(name, namespace, cpu=cpu)["spec"]["template"]
+    return {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"gangwarden.dev/gang": "true"}},
+        "spec": {
+            "mpiReplicaSpecs": {
+                "Launcher": {"replicas": 1, "template": template},
+                "Worker": {"replicas": workers, "template": template},
+            }
+        },
+    }
+
+
+def play_mpi_operator(client: Client, owner: Object) -> None:
+    """Do what MPI's operator does: make the workers' pods and a Job for the launcher, again and again until they are there."""
+    meta, roles = owner["metadata"], owner["spec"]["mpiReplicaSpecs"]
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": meta["name"], "uid": meta["uid"]}
+    place = {"namespace": meta["namespace"], "ownerReferences": [reference | {"controller": True, "blockOwnerDeletion": True}]}
+
+    def labelled(role: str) -> Object:
+        template = roles[role]["template"]
+        labels = template["metadata"]["labels"] | {"training.kubeflow.org/job-role": role.lower()}
+        return {"metadata": {"labels": labels}, "spec": template["spec"]}
+
+    launcher = {"parallelism": 1, "completions": 1, "template": labelled("Launcher")}
+    client.create(
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": f"{meta['name']}-launcher", **place}, "spec": launcher}
+    )
+    for index in range(roles["Worker"]["replicas"]):
+        made = labelled("Worker")
+        made["metadata"] |= {"name": f"{meta['name']}-worker-{index}", **place}
+        pod = {"apiVersion": "v1", "kind": "Pod", **made}
+        wait_for(lambda pod=pod: _made(client, pod), seconds=PATIENCE_SECONDS, what="a worker is made")
+
+
+def _made(client: Client, obj: Object) -> bool:
+    try:
+        client.create(obj)
+    except ApiError as error:
+        if error.status != 503:
+            raise
+        return False
+    return True
+
+
+def test_pods_of_a_kind_that_prunes_the_group_from_its_templates_are_stamped_one_by_one(
+    installed: Installation, namespace: str
+) -> None:
+    client = installed.client
+    client.create(job("filler", namespace, pods=1, cpu="3"))
+    wait_for(lambda: bound(client, namespace, "filler"), what="the filler is bound")
+    stored = client.create(mpi_job("reduce", namespace, workers=3))
+    assert "schedulingGroup" not in stored["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
+    play_mpi_operator(client, stored)
+    (group,) = wait_for(lambda: client.list(POD_GROUPS, namespace), seconds=PATIENCE_SECONDS, what="the group is made")
+    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}
+    pods = wait_for(
+        lambda: (found := client.list(PODS, namespace, labels="job=reduce")) and len(found) == 4 and found,
+        seconds=PATIENCE_SECONDS,
+        what="all pods are made",
+    )
+    assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in pods} == {group["metadata"]["name"]}
+    assert bound(client, namespace, "reduce") == []
+    client.finish_pod(namespace, client.list(PODS, namespace, labels="job=filler")[0]["metadata"]["name"])
+    wait_for(lambda: len(bound(client, namespace, "reduce")) == 4, seconds=PATIENCE_SECONDS, what="all of them are bound")
+    client.delete(MPI_JOBS, namespace, "reduce")
     client.delete(JOBS, namespace, "filler")
     wait_for(
         lambda: not any(client.list(each, namespace) for each in (PODS, JOBS, POD_GROUPS, WORKLOADS)),

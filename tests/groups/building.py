@@ -29,6 +29,7 @@ def group(
         name=name,
         members=Members(
             paths=parts.pop("paths", (path,)),
+            through=parts.pop("through", ()),
             count=text(count, "spec.podGroups[0].members.countExpression"),
             where=parts.pop("where", None),
         ),

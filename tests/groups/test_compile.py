@@ -85,7 +85,18 @@ def test_a_policy_is_refused_for(policy: dict[str, Any], field: str, words: str)
             id="a number for a key",
         ),
         pytest.param({"count": "items.size()"}, COUNT, "undeclared reference to 'items'", id="entries of no list"),
-        pytest.param({"stamp": "Pod"}, f"{GROUP}.stamp", "stamp: Pod is not supported", id="stamps on pods"),
+        pytest.param(
+            {"stamp": "Pod", "where": text("true"), "instances": "PerItem"},
+            f"{GROUP}.instances",
+            "use keyExpression",
+            id="a group per pod",
+        ),
+        pytest.param(
+            {"stamp": "Pod", "where": text("item.metadata.name == object.metadata.name")},
+            "spec",
+            "may read item only",
+            id="a choice of pods that the API server cannot make",
+        ),
         pytest.param(
             {"where": text("item.a")}, f"{GROUP}.members.where", "only with one path over one list", id="a filter over nothing"
         ),
@@ -162,9 +173,9 @@ def test_a_native_group_is_of_the_jobs_own_pods() -> None:
 
 
 def test_everything_wrong_is_said_at_once() -> None:
-    found = errors(workload_policy(group(count="object.", min_count="'a'", stamp="Pod", path="spec.x"), attach="Native"))
+    found = errors(workload_policy(group(count="object.", min_count="'a'", instances="PerItem", path="spec.x"), attach="Native"))
     assert [field.removeprefix(f"{GROUP}.") for field, _ in found] == [
-        "spec.attach", "stamp", "members.countExpression", "schedulingPolicy.gang.minCountExpression",
+        "spec.attach", "instances", "members.countExpression", "schedulingPolicy.gang.minCountExpression",
     ]  # fmt: skip
 
 

@@ -75,6 +75,17 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     )
 
 
+def test_a_group_on_pods_needs_no_path(tmp_path: Path) -> None:
+    members = {"where": "item.metadata.name == 'a'", "through": ["jobs.batch", "pods"], "count": 2}
+    (group,) = loaded(tmp_path, workload(group={"stamp": "Pod", "members": members})).pod_groups
+    assert (group.on_pods, group.members.paths, group.members.through) == (True, (), ("jobs.batch", "pods"))
+
+
+def test_a_group_may_have_templates_at_several_paths(tmp_path: Path) -> None:
+    (group,) = loaded(tmp_path, workload(group={"members": {"paths": ["spec.a", "spec.b[*].c"], "count": 2}})).pod_groups
+    assert group.members.paths == ("spec.a", "spec.b[*].c")
+
+
 def test_a_literal_is_the_expression_of_itself(tmp_path: Path) -> None:
     literals = {
         "members": {"path": "spec.template", "count": 4},
@@ -106,6 +117,14 @@ GROUP = "spec.podGroups[0]"
         ({"members": {**MEMBERS, "count": 1}}, "members.count", "count and countExpression exclude each other"),
         ({"members": {"path": "spec.template", "count": 0}}, "members.count", "must be at least 1"),
         ({"members": {**MEMBERS, "where": "item.a"}}, "members.where", 'only with a path over a list ("[*]")'),
+        ({"members": {**MEMBERS, "paths": ["spec.a"]}}, "members.paths", "path and paths exclude each other"),
+        ({"members": {"count": 1}}, "members.path", "required"),
+        ({"members": {"paths": [], "count": 1}}, "members.paths", "required: at least one entry"),
+        ({"members": {"paths": ["a", "b."], "count": 1}}, "members.paths[1]", '"b." is not a path such as spec.template'),
+        ({"members": {**MEMBERS, "through": ["jobs.batch"]}}, "members.through", "only with stamp: Pod"),
+        ({"stamp": "Pod", "members": {"count": 1}}, "members.where", "required with stamp: Pod: it says which pods"),
+        ({"stamp": "Pod", "members": {"count": 1, "where": "true", "through": ["Job"]}}, "members.through[0]",
+         '"Job" is not a resource with its group, such as jobs.batch'),
         ({"schedulingPolicy": {"gang": {}, "basic": {}}}, "schedulingPolicy", "exactly one of gang and basic is required"),
         ({"disruptionMode": {"some": {}}}, "disruptionMode.some", "unknown field"),
         ({"schedulingConstraints": {"topology": [{}]}},

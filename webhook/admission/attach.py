@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from webhook.admission.bound import BoundWorkload
 from webhook.admission.diff import diff
+from webhook.admission.member import stamp_member
 from webhook.admission.restore import restore
 from webhook.groups import (
     CompiledWorkload,
@@ -26,6 +27,7 @@ from webhook.groups import (
     is_job,
     is_record_of_another,
     missing_groups,
+    name_for_pods,
     reason_to_leave_alone,
     recorded_names,
     resolve_groups,
@@ -34,7 +36,7 @@ from webhook.groups import (
 )
 from webhook.model.exceptions import WHOLE_WORKLOAD
 from webhook.model.groups import GANG_LABEL, Capabilities, GroupPlan, Route
-from webhook.model.objects import Object, labels_of
+from webhook.model.objects import Kind, Object, labels_of
 from webhook.model.policies import Action, Binding, FailurePolicy
 from webhook.model.requests import Operation
 from webhook.model.snapshot import Snapshot
@@ -50,6 +52,7 @@ from webhook.rules import (
     rule_on,
 )
 
+_POD = Kind("", "v1", "Pod")
 NO_GROUP_OBJECTS = (
     "the API server serves no scheduling.k8s.io/v1beta1 PodGroups, so its pods start one by one: turn on feature gate "
     "GenericWorkload and --runtime-config=scheduling.k8s.io/v1beta1=true in kube-apiserver, and the gate in the scheduler "
@@ -126,6 +129,8 @@ def attach(
     """Answer a mutating review; the plan says which objects the controller will create."""
     if situation.request.sub_resource or situation.request.operation not in (Operation.CREATE, Operation.UPDATE):
         return Admitted(), None
+    if situation.request.kind == _POD:
+        return stamp_member(policies, situation, surroundings.snapshot), None
     if situation.request.operation is Operation.UPDATE:
         return restore(policies, situation)
     record = _Record()
@@ -201,6 +206,8 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
     route = choose_route(claim.policy.source, workload, surroundings.capabilities)
 
     def name(slot: str) -> str:
+        if claim.policy.pods:
+            return name_for_pods(workload, slot)  # known once it is stored; this is for checks and for looking at
         return group_name(workload, slot, surroundings.token(), alone=len(specs) == 1 and slot == specs[0].name)
 
     groups = resolve_groups(claim.policy, Run(claim.policy.head, situation, claim.params), name)

@@ -78,6 +78,7 @@ def webhook_needs(policies: PolicySet) -> WebhookNeeds:
         for one in policies.workload
         if one.bindings
     ]
+    workload += [(one.policy.pods, True) for one in policies.workload if one.bindings and one.policy.pods]
     return WebhookNeeds(
         mutating={
             FailurePolicy.FAIL: _path_needs(_told(mutating, FailurePolicy.FAIL)),

@@ -168,6 +168,20 @@ def owner_resources(policies: PolicySet) -> tuple[Resource, ...]:
     return tuple(found[place] for place in sorted(found))
 
 
+def member_resources(policies: PolicySet) -> Mapping[Resource, tuple[Resource, ...]]:
+    """Return what must be known to tell whose a pod is, where pods get their group one by one: by workload, what is between."""
+    found: dict[Resource, tuple[Resource, ...]] = {}
+    for resource in owner_resources(policies):
+        for bound in policies.workload:
+            rules = bound.policy.source.head.match_constraints.resource_rules
+            named = any(resource.group in rule.api_groups and resource.resource in rule.resources for rule in rules)
+            if named and bound.policy.pods and bound.bindings:
+                between = (text for group in bound.policy.groups for text in group.source.members.through)
+                parted = (text.partition(".") for text in between)
+                found[resource] = (*found.get(resource, ()), *(Resource(group, "*", name) for name, _, group in parted))
+    return found
+
+
 def recorded_bound(policies: PolicySet, workload: Object) -> tuple[BoundWorkload, Binding] | None:
     """Return the policy and binding by which a workload was attached; None when they are not among the policies.
 
@@ -207,8 +221,14 @@ def _narrowed(policies: PolicySet, request: AdmissionRequest, failure_policy: Fa
         policies,
         validating=tuple(bound for bound in policies.validating if is_called(bound[0])),
         mutating=tuple(bound for bound in policies.mutating if is_called(bound[0])),
-        workload=tuple(bound for bound in policies.workload if concerns(bound.policy.source.head)),
+        workload=tuple(bound for bound in policies.workload if any(map(concerns, _heads(bound)))),
     )
+
+
+def _heads(bound: BoundWorkload) -> Iterator[Head]:
+    yield bound.policy.source.head
+    if bound.policy.pods:
+        yield bound.policy.pods.source
 
 
 def bind_unbound(policies: PolicySet) -> PolicySet:

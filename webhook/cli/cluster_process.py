@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ class ClusterProcess:
 
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
         feed = SnapshotFeed(api, self._kinds())
-        owners = OwnerKinds(api, self._store, lambda: feed.want(self._kinds(owners.current)))
+        owners = OwnerKinds(api, self._store, lambda: feed.want(self._kinds(owners)))
         room = NodeRoom(feed, lambda: capabilities.current)
         webhook = self._webhook_part(api) if self._plan.webhook else None
         watcher = PolicyWatcher(
@@ -172,7 +172,7 @@ class ClusterProcess:
             return
         self._count_policies()
         _LOG.info("policies reloaded", revision=swap.revision, policies=swap.policies, warnings=swap.warnings)
-        feed.want(self._kinds(owners.current))
+        feed.want(self._kinds(owners))
         owners.look_soon()
         room.restart()
         if webhook is not None:
@@ -185,10 +185,12 @@ class ClusterProcess:
             {(one.name, one.source.policy_name): one.source.expires.timestamp() for one in exceptions_of(policies)}
         )
 
-    def _kinds(self, owners: Iterable[Kind] = ()) -> tuple[Kind, ...]:
+    def _kinds(self, owners: OwnerKinds | None = None) -> tuple[Kind, ...]:
         """Return what is followed: the fixed kinds of the parts, and what the policies in force look at and group."""
-        of_controller = (*owners, *CONTROLLER_KINDS) if self._plan.controller else ()
-        fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *of_controller)}
+        followed = list(owners.of_members) if owners else []
+        if self._plan.controller:
+            followed += [*(owners.current if owners else ()), *CONTROLLER_KINDS]
+        fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *followed)}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
-from webhook.admission import owner_resources
+from webhook.admission import member_resources, owner_resources
 from webhook.cluster import Api
 from webhook.errors import ClusterError
 from webhook.model.objects import Kind, Resource
@@ -32,6 +32,8 @@ class OwnerKinds:
         self._found: dict[Resource, Kind] = {}
         self._wake = asyncio.Event()
         self.current: tuple[Kind, ...] = ()
+        self.of_members: tuple[Kind, ...] = ()
+        """What tells whose a new pod is, where pods get their group one by one: workloads, and what is between."""
 
     def places(self) -> frozenset[tuple[str, str]]:
         """Return group and kind of every workload that is followed."""
@@ -66,19 +68,28 @@ class OwnerKinds:
                 _LOG.warning("kinds of workloads not looked up", error=str(error))
 
     async def _look(self) -> None:
-        wanted = owner_resources(self._store.current)
-        for resource in wanted:
-            if resource not in self._found:
-                await self._find(resource)
-        found = tuple(dict.fromkeys(self._found[resource] for resource in wanted if resource in self._found))
-        if found != self.current:
-            self.current = found
-            _LOG.info("following workloads", kinds=[str(kind) for kind in found])
+        policies = self._store.current
+        found = await self._kinds(owner_resources(policies))
+        of_members: tuple[Kind, ...] = ()
+        for resource, between in member_resources(policies).items():
+            if kinds := await self._kinds((resource,)):  # what is between is of interest only where the workload can be
+                of_members = (*of_members, *kinds, *await self._kinds(between))
+        of_members = tuple(dict.fromkeys(of_members))
+        if (found, of_members) != (self.current, self.of_members):
+            self.current, self.of_members = found, of_members
+            _LOG.info("following workloads", kinds=[str(kind) for kind in dict.fromkeys((*found, *of_members))])
             self._changed()
 
-    async def _find(self, resource: Resource) -> None:
-        try:
-            self._found[resource] = await self._api.mapper.kind_of(resource)
-        except ClusterError as error:
-            if error.status != 404:
-                raise
+    async def _kinds(self, resources: Iterable[Resource]) -> tuple[Kind, ...]:
+        """Return the kinds of those resources that are served, once each."""
+        known = {resource: await self._find(resource) for resource in resources}
+        return tuple(dict.fromkeys(kind for kind in known.values() if kind is not None))
+
+    async def _find(self, resource: Resource) -> Kind | None:
+        if resource not in self._found:
+            try:
+                self._found[resource] = await self._api.mapper.kind_of(resource)
+            except ClusterError as error:
+                if error.status != 404:
+                    raise
+        return self._found.get(resource)

@@ -18,7 +18,7 @@ from webhook.admission import PolicySet
 from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
 from webhook.controller.upkeep import Upkeep
-from webhook.groups import is_native, owners_above, plan_orphans, recorded_names
+from webhook.groups import is_native, is_recorded_for_pods, owners_above, plan_orphans, recorded_names
 from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
@@ -232,7 +232,7 @@ class Controller:
 
 
 def _is_attached(workload: Object) -> bool:
-    return bool(recorded_names(workload)) or is_native(workload)
+    return bool(recorded_names(workload)) or is_native(workload) or is_recorded_for_pods(workload)
 
 
 def _place(tell: Tell) -> tuple[str, str]:

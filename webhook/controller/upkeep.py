@@ -15,6 +15,7 @@ from webhook.groups import (
     is_finished,
     is_job,
     is_native,
+    is_recorded_for_pods,
     is_suspended,
     is_whole,
     missing_groups,
@@ -25,6 +26,7 @@ from webhook.groups import (
     planned_by_kubernetes,
     recorded_names,
     recorded_policy,
+    seen_keys,
     why_waiting,
 )
 from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
@@ -71,7 +73,7 @@ class Upkeep:
         if is_native(workload):
             return tuple(self._native_waits(workload))
         names = recorded_names(workload)
-        if not names:
+        if not names and not is_recorded_for_pods(workload):
             return ()
         missing = missing_groups(workload, names.values(), self.snapshot)
         if not self.capabilities.group_objects:
@@ -80,14 +82,17 @@ class Upkeep:
         try:
             plan, actions = self._plan(workload)
         except GroupProblem as problem:
-            return self._unplanned(workload, problem, is_missing=bool(missing))
+            return self._unplanned(workload, problem, is_missing=bool(missing) or not names)
+        missing = missing or missing_groups(workload, (group.pod_group for group in plan.groups), self.snapshot)
         return (*actions, *self._dropped(workload, plan, missing), *self._waits(workload, plan))
 
     def _plan(self, workload: Object) -> tuple[GroupPlan, tuple[PlannedAction, ...]]:
         found = recorded_bound(self.policies, workload)
         if found is not None:
             bound, binding = found
-            plan = plan_recorded(bound.policy, binding, self._situation(workload))
+            situation = self._situation(workload)
+            keys = seen_keys(bound.policy, situation, workload, self.snapshot)
+            plan = plan_recorded(bound.policy, binding, situation, keys=keys)
             if is_whole(plan, workload):
                 return plan, plan_group(workload, plan, self.snapshot)
         if not is_job(workload):

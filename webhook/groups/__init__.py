@@ -8,11 +8,20 @@ from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
 from webhook.groups.causes import Cause, why_waiting
 from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
-from webhook.groups.names import group_name, is_record_of_another, recorded_names, recorded_policy
+from webhook.groups.members import Member, find_member, seen_keys
+from webhook.groups.names import (
+    group_name,
+    is_record_of_another,
+    is_record_of_its_own,
+    is_recorded_for_pods,
+    name_for_pods,
+    recorded_names,
+    recorded_policy,
+)
 from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, restore_stamp, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
-from webhook.groups.owners import owners_above
+from webhook.groups.owners import controllers_above, owners_above
 from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
 from webhook.groups.recorded import is_whole, place_recorded, plan_recorded, plan_without_policy
@@ -26,6 +35,7 @@ __all__ = [
     "GroupFailure",
     "GroupItem",
     "GroupProblem",
+    "Member",
     "Wrong",
     "age_seconds",
     "check_capabilities",
@@ -33,6 +43,8 @@ __all__ = [
     "check_native",
     "choose_route",
     "compile_workload",
+    "controllers_above",
+    "find_member",
     "foreign_system",
     "group_name",
     "has_ended",
@@ -42,10 +54,13 @@ __all__ = [
     "is_job",
     "is_native",
     "is_record_of_another",
+    "is_record_of_its_own",
+    "is_recorded_for_pods",
     "is_suspended",
     "is_whole",
     "members_of",
     "missing_groups",
+    "name_for_pods",
     "native_group",
     "owners_above",
     "place_recorded",
@@ -63,6 +78,7 @@ __all__ = [
     "resolve_groups",
     "restore_stamp",
     "schedule",
+    "seen_keys",
     "stamp",
     "why_waiting",
     "workload_object",

@@ -13,9 +13,27 @@ from webhook.cel.types import BOOL, INT, STRING, Type
 from webhook.errors import PolicyError, PolicySetError
 from webhook.groups.instances import chooses
 from webhook.groups.refusals import refusals
-from webhook.model.policies import Expression, PodGroupSpec, WorkloadPolicy
+from webhook.model.policies import (
+    Expression,
+    FailurePolicy,
+    Head,
+    MatchResources,
+    NamedExpression,
+    Origin,
+    PodGroupSpec,
+    ResourceRule,
+    WorkloadPolicy,
+)
 from webhook.rules import WORKLOAD_ROOTS, CompiledException, CompiledHead, compile_head, compile_one
 
+_NO_HEAD = Head(
+    name="",
+    origin=Origin(""),
+    failure_policy=FailurePolicy.IGNORE,
+    match_constraints=MatchResources(
+        resource_rules=(ResourceRule(operations=("CREATE",), api_groups=("",), api_versions=("v1",), resources=("pods",)),)
+    ),
+)
 ITEM, ITEMS = "item", "items"
 """What expressions call an entry of the list in which the templates stand, and the entries that belong to one group."""
 
@@ -49,6 +67,8 @@ class CompiledWorkload:
     head: CompiledHead
     """Variables of the group expressions."""
     groups: tuple[CompiledGroup, ...]
+    pods: CompiledHead | None = None
+    """Which pods are asked about, because they get their group one by one; None where templates have it."""
     exceptions: tuple[CompiledException, ...] = ()
     """In the order of their names; for whom they hold, the policy makes no group."""
 
@@ -74,7 +94,17 @@ def compile_workload(policy: WorkloadPolicy) -> CompiledWorkload:
             errors.extend(error.errors)
     if errors:
         raise PolicySetError(errors)
-    return CompiledWorkload(source=policy, conditions=conditions, head=head, groups=tuple(groups))
+    return CompiledWorkload(source=policy, conditions=conditions, head=head, groups=tuple(groups), pods=_pods_head(policy))
+
+
+def _pods_head(policy: WorkloadPolicy) -> CompiledHead | None:
+    """Return what a policy of the pods themselves would start with: their creation, and which of them are meant."""
+    wheres = [spec.members.where for spec in policy.pod_groups if spec.on_pods and spec.members.where]
+    if not wheres:
+        return None
+    text = " || ".join(f"[object].exists({ITEM},\n{where.text.strip()}\n)" for where in wheres)
+    condition = NamedExpression(name="are-members", expression=Expression(text, wheres[0].origin))
+    return compile_head(replace(_NO_HEAD, name=policy.head.name, origin=policy.head.origin, match_conditions=(condition,)))
 
 
 def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
@@ -94,6 +124,9 @@ def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
     topology_key = one(spec.topology_keys[0] if spec.topology_keys else None, STRING, *items)
     priority_class_name = one(spec.priority_class_name, STRING, *items)
     where, key = one(spec.members.where, BOOL, ITEM), one(spec.instance_key, STRING, ITEM)
+    if spec.on_pods:
+        chosen = ((where, spec.members.where), (key, spec.instance_key))
+        errors += [_too_curious(text) for one, text in chosen if one and text and one.references - {ITEM}]
     if errors or count is None:
         raise PolicySetError(errors)
     return CompiledGroup(
@@ -105,6 +138,11 @@ def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
         where=where,
         instance_key=key,
     )
+
+
+def _too_curious(expression: Expression) -> PolicyError:
+    message = "with stamp: Pod it is asked about every new pod, in the API server as well, and may read item only"
+    return PolicyError(message, path=expression.origin.path, line=expression.origin.line, field=expression.origin.field)
 
 
 def _compile_typed(expression: Expression, head: CompiledHead, wanted: Type, more: tuple[str, ...]) -> Program:

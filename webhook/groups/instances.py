@@ -29,7 +29,7 @@ class Instance:
 
 def chooses(spec: PodGroupSpec) -> bool:
     """Tell whether an entry looks at the list in which its templates stand."""
-    return spec.instances != "One" or spec.members.where is not None
+    return not spec.on_pods and (spec.instances != "One" or spec.members.where is not None)
 
 
 def instances_of(

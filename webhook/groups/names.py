@@ -7,6 +7,8 @@ predicted from native hashing (reference: Job controller, job_scheduling_manager
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, POD_GROUP_ANNOTATION
 from webhook.model.objects import Object, annotations_of, metadata_of
 
@@ -21,6 +23,16 @@ def group_name(workload: Object, slot: str, token: str, *, alone: bool) -> str:
     start = base[:_BASE_LENGTH].rstrip("-.")
     parts = [start, token] if alone else [start, slot.replace("/", "-"), token]
     return "-".join(parts)
+
+
+def name_for_pods(workload: Object, slot: str) -> str:
+    """Return the name of a group whose pods are stamped one by one: every pod must come to the same one by itself.
+
+    By then the workload is stored, so its UID makes the name its own.
+    """
+    meta = metadata_of(workload)
+    token = sha256(f"{meta.get('uid')}/{slot}".encode()).hexdigest()[:10]
+    return group_name(workload, slot, token, alone=False)
 
 
 def given_name(workload: Object) -> str:
@@ -38,6 +50,11 @@ def is_record_of_its_own(stored: Object) -> bool:
     """Tell whether the record on a stored workload was written for it, whose name was perhaps only a prefix then."""
     meta, written_as = metadata_of(stored), annotations_of(stored).get(GROUPED_AS_ANNOTATION)
     return bool(written_as) and written_as in (meta.get("name"), meta.get("generateName"))
+
+
+def is_recorded_for_pods(stored: Object) -> bool:
+    """Tell whether a stored workload was attached so that each of its pods gets its group by itself: it names none then."""
+    return bool(recorded_policy(stored)[0]) and not recorded_names(stored) and is_record_of_its_own(stored)
 
 
 def write_names(names: dict[str, str]) -> str:

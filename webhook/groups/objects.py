@@ -32,9 +32,9 @@ def stamp(workload: Object, plan: GroupPlan) -> Object:
     for group in plan.groups:
         for path in group.paths:
             stamped = replace_at(stamped, f"{path}.spec.schedulingGroup", _always({"podGroupName": group.pod_group}))
-    names = {group.slot: group.pod_group for group in plan.groups}
+    names = {group.slot: group.pod_group for group in plan.groups if group.paths}
     written = {
-        POD_GROUP_ANNOTATION: write_names(names),
+        **({POD_GROUP_ANNOTATION: write_names(names)} if names else {}),
         GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}",
         GROUPED_AS_ANNOTATION: given_name(workload),
     }

@@ -101,6 +101,8 @@ def _gang(min_count: int) -> Object:
 
 def _is_stamped(owner: Object, group: PlannedGroup) -> bool:
     """Tell whether the stored templates still name the group: the API server drops the field when its gate is off."""
+    if not group.paths:
+        return True  # its pods are stamped one by one
     references = _references(owner, group)
     return bool(references) and all((ref or {}).get("podGroupName") == group.pod_group for ref in references)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from functools import partial
 
 from webhook.groups.compile import CompiledWorkload
-from webhook.groups.names import recorded_names, recorded_policy
+from webhook.groups.names import name_for_pods, recorded_names, recorded_policy
 from webhook.groups.paths import read_path
 from webhook.groups.resolve import GroupFailure, place_groups, resolve_groups
 from webhook.model.groups import MIN_COUNT_ANNOTATION, GroupPlan, PlannedGroup, Route
@@ -14,15 +16,18 @@ from webhook.model.policies import Binding
 from webhook.rules import RuleProblem, Run, Situation, collect_params
 
 
-def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situation) -> GroupPlan:
+def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situation, *, keys: Collection[str] = ()) -> GroupPlan:
     """Return the plan for the object of the situation's request. Raises GroupProblem.
+
+    ``keys`` are those of pods that were seen, where each pod gets its group by itself.
 
     What its owner says on it is read again, within what the policy allows: a Job's owner may lower the quorum of a native
     gang at any time as well (Job.spec.scheduling), and could say the same on a new Job. A tampered record gains nothing:
     it names a policy, never a number.
     """
-    names = recorded_names(situation.request.object or {})
-    groups = resolve_groups(compiled, _run(compiled, binding, situation), names.get, stored=True)
+    workload = situation.request.object or {}
+    name_of = partial(name_for_pods, workload) if compiled.pods else recorded_names(workload).get
+    groups = resolve_groups(compiled, _run(compiled, binding, situation), name_of, stored=True, keys=keys)
     return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
 
 
@@ -45,6 +50,8 @@ def _run(compiled: CompiledWorkload, binding: Binding, situation: Situation) -> 
 
 def is_whole(plan: GroupPlan, workload: Object) -> bool:
     """Tell whether the policy still has every group that the workload was put into."""
+    if all(not group.paths for group in plan.groups):
+        return not recorded_names(workload)
     return {group.slot for group in plan.groups} == recorded_names(workload).keys()
 
 

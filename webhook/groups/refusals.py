@@ -66,9 +66,9 @@ def _of_groups(policy: WorkloadPolicy) -> Iterator[tuple[str, str]]:
     for index, spec in enumerate(policy.pod_groups):
         field = f"spec.podGroups[{index}]"
         for place, path in _places(spec.members):
-            if spec.members.where is None and any(may_meet(path, other) for other in taken):
+            if spec.members.where is None and not spec.on_pods and any(may_meet(path, other) for other in taken):
                 yield f"{field}.members.{place}", f"{path} belongs to another group already; a pod has one group"
-            if spec.members.where is None:
+            if spec.members.where is None and not spec.on_pods:
                 taken.append(path)
         if chooses(spec) and [path.count("[*]") for path in spec.members.paths] != [1]:
             place = "members.where" if spec.instances == "One" else "instances"
@@ -76,8 +76,10 @@ def _of_groups(policy: WorkloadPolicy) -> Iterator[tuple[str, str]]:
                 f"{field}.{place}",
                 'only with one path over one list or mapping ("[*]"): nothing else has entries',
             )
-        if spec.stamp != "Template":
-            yield f"{field}.stamp", f"stamp: {spec.stamp} is not supported by this version; use Template"
+        if spec.on_pods != policy.pod_groups[0].on_pods:
+            yield f"{field}.stamp", "all groups of a policy are stamped in one way: on the templates, or on the pods"
+        if spec.on_pods and spec.instances == "PerItem":
+            yield f"{field}.instances", "instances: PerItem tells entries of a list apart, not pods; use keyExpression"
 
 
 def _places(members: Members) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from webhook.cel import EvaluationError, Program
 from webhook.groups.compile import ITEM, ITEMS, CompiledGroup, CompiledWorkload
@@ -43,18 +43,23 @@ class GroupFailure(GroupProblem):
 
 
 def resolve_groups(
-    compiled: CompiledWorkload, run: Run, name_of: Callable[[str], str | None], *, stored: bool = False
+    compiled: CompiledWorkload,
+    run: Run,
+    name_of: Callable[[str], str | None],
+    *,
+    stored: bool = False,
+    keys: Collection[str] = ("",),
 ) -> tuple[PlannedGroup, ...]:
     """Evaluate a policy for the object of a run; ``name_of`` says what the PodGroup of a slot is called. Raises GroupProblem.
 
-    A slot without a name gets no group. ``stored``: the object was admitted before and may have shrunk since, so a quorum
-    above its count follows the count.
+    A slot without a name gets no group. ``keys`` tell apart the groups whose pods are stamped one by one. ``stored``: the
+    object was admitted before and may have shrunk since, so a quorum above its count follows the count.
     """
     workload = run.situation.request.object
     if workload is None:
         raise GroupProblem("there is no object to group", rule="podGroups")
     resolvers = [
-        _Resolver(compiled, run, workload=workload, group=group, rule=f"podGroups[{index}]", stored=stored)
+        _Resolver(compiled, run, workload=workload, group=group, rule=f"podGroups[{index}]", stored=stored, keys=keys)
         for index, group in enumerate(compiled.groups)
     ]
     groups = tuple(group for resolver in resolvers for group in resolver.resolve(name_of))
@@ -106,8 +111,17 @@ class _Resolver:
     """One group of one workload."""
 
     def __init__(
-        self, compiled: CompiledWorkload, run: Run, *, workload: Object, group: CompiledGroup, rule: str, stored: bool
+        self,
+        compiled: CompiledWorkload,
+        run: Run,
+        *,
+        workload: Object,
+        group: CompiledGroup,
+        rule: str,
+        stored: bool,
+        keys: Collection[str] = (),
     ) -> None:
+        self._keys = keys
         self._allowed = compiled.source.allowed_overrides
         self._run, self._workload, self._group, self._rule, self._stored = run, workload, group, rule, stored
         self._instance = Instance(key="", paths=group.source.members.paths)
@@ -120,6 +134,9 @@ class _Resolver:
     def instances(self, name_of: Callable[[str], str | None]) -> Iterator[tuple[str, Instance]]:
         """Yield those groups of the entry that have a name."""
         spec = self._group.source
+        if spec.on_pods:
+            yield from self._known_instances(name_of)
+            return
         for instance in instances_of(spec, self._workload, is_member=self._is_member, key_of=self._key_of):
             if instance.key and wrong_label(instance.key):
                 shown = _shown(instance.key)
@@ -127,6 +144,14 @@ class _Resolver:
             name = name_of(slot_of(spec.name, instance.key))
             if name:
                 yield name, instance
+
+    def _known_instances(self, name_of: Callable[[str], str | None]) -> Iterator[tuple[str, Instance]]:
+        """Yield the groups of which pods were seen, and the only one there can be also without a pod."""
+        spec = self._group.source
+        for key in self._keys if spec.instances == "Key" else ("",):
+            name = name_of(slot_of(spec.name, key))
+            if name:
+                yield name, Instance(key=key, paths=spec.members.paths)
 
     def _resolve_one(self, name: str) -> PlannedGroup:
         spec = self._group.source
@@ -142,7 +167,7 @@ class _Resolver:
             priority_class_name=self._priority_class(),
             resource_claims=spec.resource_claims,
             instance=self._instance.key,
-            paths=self._instance.paths,
+            paths=() if spec.on_pods else self._instance.paths,
         )
 
     def _is_member(self, item: object) -> bool:
@@ -159,7 +184,7 @@ class _Resolver:
     def _check_templates(self) -> None:
         paths = self._instance.paths
         found = [(path, template) for path in paths for template in read_path(self._workload, path)]
-        if not found:
+        if not found and not self._group.source.on_pods:
             problem = f"there is no pod template at {' or '.join(paths)}, from which its pods would be grouped"
             raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=paths[0])
         for path, template in found:
@@ -224,13 +249,15 @@ class _Resolver:
 
     def _priority_class(self) -> str:
         """Return the group's priority class: pods whose priority differs from their group's are never scheduled."""
+        rule = "priorityClassNameExpression"
+        wanted = None if self._group.priority_class_name is None else self._text(self._group.priority_class_name, rule)
         named = {str(spec.get("priorityClassName") or "") for spec in self._specs()}
-        field, rule = f"{self._instance.paths[0]}.spec.priorityClassName", "priorityClassNameExpression"
-        if self._group.priority_class_name is not None:
-            wanted = self._text(self._group.priority_class_name, rule)
-            if named != {wanted}:
-                problem = f"{field} is {_listed(named)}, but the group's is {wanted!r}, so it would never be scheduled"
-                raise GroupProblem(problem, rule=f"{self._rule}.{rule}", field=field)
+        if not named:  # templates that are nowhere to be seen, of pods that are stamped one by one
+            return wanted or ""
+        field = f"{self._instance.paths[0]}.spec.priorityClassName"
+        if wanted is not None and named != {wanted}:
+            problem = f"{field} is {_listed(named)}, but the group's is {wanted!r}, so it would never be scheduled"
+            raise GroupProblem(problem, rule=f"{self._rule}.{rule}", field=field)
         if len(named) > 1:
             problem = f"{field} differs within one group ({_listed(named)}), which is never scheduled"
             raise GroupProblem(problem, rule=self._rule, field=field)

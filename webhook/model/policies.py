@@ -189,7 +189,9 @@ class Members:
     paths: tuple[str, ...]
     """Where their pod templates stand, such as ``spec.template``; ``[*]`` runs over a list, or the values of a mapping."""
     where: Expression | None = None
-    """Over ``item``: which entries of the list belong to this group."""
+    """Over ``item``: which entries of the list belong to this group; of a group that is stamped on its pods, which pods."""
+    through: tuple[str, ...] = ()
+    """What stands between the workload and its pods, as ``resource.group``; of a group that is stamped on its pods."""
     count: Expression
     """How many pods there are; int."""
 
@@ -215,6 +217,11 @@ class PodGroupSpec:
     """One, PerItem, or Key: a group for each value of ``instance_key``."""
     instance_key: Expression | None = None
     stamp: str = "Template"
+
+    @property
+    def on_pods(self) -> bool:
+        """Tell whether each pod gets its group when it is created, and the templates nothing."""
+        return self.stamp == "Pod"
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

@@ -22,6 +22,7 @@ _GROUPS_LIMIT = 8
 _CLAIMS_LIMIT = 4
 """A PodGroup holds at most 4 resourceClaims."""
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\[\*\])?(?:\.[A-Za-z][A-Za-z0-9]*(?:\[\*\])?)*")
+_RESOURCE = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z0-9-]+)*")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -51,7 +52,8 @@ def _group(cursor: Cursor) -> PodGroupSpec | None:
     )  # fmt: skip
     name = cursor.text("name", required=True)
     cursor.check("name", wrong_label, name)
-    members = _members(cursor)
+    stamp = cursor.text("stamp", "Template", choices=("Template", "Pod"))
+    members = _members(cursor, on_pods=stamp == "Pod")
     gang, min_count = _scheduling(cursor)
     instances, key = _instances(cursor)
     priority = cursor.text("priorityClassName")
@@ -73,34 +75,41 @@ def _group(cursor: Cursor) -> PodGroupSpec | None:
         resource_claims=tuple(_claim(claim) for claim in claims),
         instances=instances,
         instance_key=key,
-        stamp=cursor.text("stamp", "Template", choices=("Template", "Pod")),
+        stamp=stamp,
     )
 
 
-def _members(group: Cursor) -> Members | None:
+def _members(group: Cursor, *, on_pods: bool) -> Members | None:
     cursor = group.mapping("members")
     if cursor is None:
         group.fail("required", "members") if not group.has("members") else None
         return None
-    cursor.only("path", "paths", "where", "count", "countExpression")
-    paths = _paths(cursor)
+    cursor.only("path", "paths", "where", "through", "count", "countExpression")
+    paths = _paths(cursor, required=not on_pods)
     where, count = cursor.expression("where"), _count(cursor, "count")
-    if where and not any("[*]" in path for path in paths):
+    if on_pods and where is None:
+        cursor.fail("required with stamp: Pod: it says which pods", "where")
+    for item in cursor.items("through"):
+        if isinstance(item.node.value, str) and not _RESOURCE.fullmatch(item.node.value):
+            item.fail(f'"{item.node.value}" is not a resource with its group, such as jobs.batch')
+    if cursor.has("through") and not on_pods:
+        cursor.fail("only with stamp: Pod", "through")
+    if where and not on_pods and not any("[*]" in path for path in paths):
         cursor.fail('only with a path over a list ("[*]")', "where")
     if count is None:
         if not cursor.has("count") and not cursor.has("countExpression"):
             cursor.fail("required: count or countExpression", "countExpression")
         return None
-    return Members(paths=paths, where=where, count=count)
+    return Members(paths=paths, where=where, through=cursor.texts("through"), count=count)
 
 
-def _paths(cursor: Cursor) -> tuple[str, ...]:
+def _paths(cursor: Cursor, *, required: bool) -> tuple[str, ...]:
     if cursor.has("path") and cursor.has("paths"):
         cursor.fail("path and paths exclude each other", "paths")
     if not cursor.has("paths"):
-        path = cursor.text("path", required=True)
+        path = cursor.text("path", required=required)
         cursor.check("path", _wrong_path, path)
-        return (path,)
+        return (path,) if path or required else ()
     paths = cursor.texts("paths", required=True)
     for item in cursor.items("paths"):
         if isinstance(item.node.value, str) and (problem := _wrong_path(item.node.value)):

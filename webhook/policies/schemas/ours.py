@@ -134,12 +134,13 @@ def _members() -> Schema:
         {
             "path": text("Where they are stamped from, such as spec.template.", **_PATH),
             "paths": listed("Several such places.", text("A place.", **_PATH), minItems=1),
-            "where": cel("A bool over item: which entries of a list belong to it."),
+            "where": cel("A bool over item: which entries of a list belong to it; with stamp Pod, which pods."),
+            "through": texts("What stands between the workload and its pods, such as jobs.batch; with stamp Pod."),
             "count": {**_COUNT, "description": "How many there are."},
             "countExpression": cel("How many there are, an int."),
         },
         allOf=[
-            {"oneOf": [{"required": ["path"]}, {"required": ["paths"]}]},
+            {"not": {"required": ["path", "paths"]}},
             {"oneOf": [{"required": ["count"]}, {"required": ["countExpression"]}]},
         ],
     )
