@@ -74,7 +74,7 @@ def subtract(left: Any, right: Any) -> Any:
         difference = left.nanoseconds - right.nanoseconds
         return Duration(_int(difference))
     if kind is Timestamp and other is Duration:
-        return _timestamp(left.nanoseconds - right.nanoseconds, left)
+        return _timestamp(left.nanoseconds + _int(-right.nanoseconds), left)  # it is negated there, which may overflow
     if kind is Duration and other is Duration:
         return _duration(left.nanoseconds - right.nanoseconds)
     raise no_overload() if kind in (*_NUMBERS, Timestamp, Duration) else no_operand("_-_", left)
