@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.admission.advice.linting import linted, marked
-from tests.admission.advice.scenes import SCENES, Scene
+from tests.admission.advice.scenes import EXCEPTION, SCENES, Scene
 from webhook.admission.advice import ADVICE
 from webhook.cli.lint import lint
 from webhook.model.diagnostics import Level
@@ -104,3 +104,22 @@ def test_variables_that_read_the_one_before_twice_are_looked_at_once(tmp_path: P
     rules = [{"expression": "variables.v39.completions > 1", "message": "nope"}]
     found = linted(f"variables: {json.dumps(variables)}\nvalidations: {json.dumps(rules)}", tmp_path)
     assert [one.message.split()[0] for one in found] == ["object.spec.completions"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_told"),
+    [
+        ("object.metadata.name.startsWith('train')", True),
+        ("object.spec.parallelism <= 256", True),
+        ("has(object.spec) && oldObject == null", True),
+        ("object.metadata.namespace == 'team-a'", False),
+        ("['team-a'].exists(name, object.metadata.?namespace.orValue('') == name)", False),
+        ("request.namespace == 'team-a' && object.spec.parallelism <= 256", False),
+        ("authorizer.requestResource.check('except').allowed()", False),
+    ],
+)
+def test_an_exception_for_what_authors_decide_is_told(tmp_path: Path, condition: str, is_told: bool) -> None:
+    text = EXCEPTION.format(expires="2027-03-31").replace("request.namespace == 'team-a'", condition)
+    (tmp_path / "policy.yaml").write_text(text)
+    found = [one for one in lint([str(tmp_path)]).diagnostics if one.rule == "tenant-decides"]
+    assert bool(found) is is_told

@@ -50,16 +50,16 @@ def tenant_advice(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def exception_advice(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
-    """Look for PolicyExceptions that anybody can claim who knows the label."""
+    """Look for PolicyExceptions that anybody can claim who knows the label, the name or the field."""
     for exception in exceptions:
         conditions = [parse_expression(one.expression.text) for one in exception.match_conditions]
-        if conditions and all(_is_own_word(node, Scope({}, {})) for node in conditions):
+        if conditions and all(map(_is_of_author, conditions)):
             yield Diagnostic(
                 level=ADVICE[_RULE].level,
                 rule=_RULE,
                 message=(
-                    "is for whatever has a label or annotation that authors set themselves; "
-                    "name a namespace, or who asks, in one more condition"
+                    "is for whatever has a label, name or field that authors set themselves; "
+                    "name a namespace (request.namespace), or who asks, in one more condition"
                 ),
                 file=exception.origin.path,
                 line=exception.origin.line,
@@ -105,6 +105,13 @@ def _is_own_word(node: Node, scope: Scope) -> bool:
     found = _read(node, scope)
     is_only = roots_of(node) == {"object"} and bool(found)
     return is_only and all(map(_is_own, found))
+
+
+def _is_of_author(node: Node) -> bool:
+    """Tell whether a condition reads nothing but what whoever writes an object decides: all of it but its namespace."""
+    found = _read(node, Scope({}, {}))
+    is_only = roots_of(node) <= {"object", "oldObject"}
+    return is_only and not any(path[1:3] == ("metadata", "namespace") for path in found)
 
 
 def _reads_more(node: Node, scope: Scope) -> bool:
