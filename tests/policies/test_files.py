@@ -99,3 +99,9 @@ def test_the_revision_follows_names_and_contents(tmp_path: Path) -> None:
     write(tmp_path / "r.yaml", "")
     revisions.append(read(tmp_path).revision)
     assert len(set(revisions)) == 4
+
+
+def test_a_pipe_in_a_folder_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.yaml")
+    (error,) = read(tmp_path).errors
+    assert (error.path, "a pipe or device" in error.args[0]) == (str(tmp_path / "p.yaml"), True)

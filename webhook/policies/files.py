@@ -96,6 +96,8 @@ def _walk(folder: Path, depth: int, errors: list[PolicyError]) -> Iterator[Path]
         if path.is_dir():
             if depth < _FOLDERS_DEEP:
                 yield from _walk(path, depth + 1, errors)
+        elif path.suffix in SUFFIXES and path.exists() and not path.is_file():
+            errors.append(PolicyError("a pipe or device, whose end nobody knows: take it out of the folder", path=str(path)))
         elif path.suffix in SUFFIXES:
             yield path
 
