@@ -103,6 +103,7 @@ def test_has_looks_at_one_field_only(text: str, present: bool) -> None:
         ("0u - 1u", "unsigned integer overflow", "overflow"),
         ("-object.big - 2", "integer overflow", "overflow"),
         ("timestamp('0001-01-01T00:00:00Z') - duration('-9223372036854775808ns')", "integer overflow", "overflow"),
+        ("(object.a.b == 1 ? has(object.?a.b) : false) && true", "no such overload", "no_overload"),
         ("1 / params.zero", "division by zero", "division_by_zero"),
         ("1 % params.zero", "modulus by zero", "division_by_zero"),
         ("object.a.b + object.a.s", "no such overload", "no_overload"),

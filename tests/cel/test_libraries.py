@@ -79,6 +79,8 @@ def test_patch_types_are_known_to_mutation_only() -> None:
     patch = compile_expression("[JSONPatch{op: 'add', path: '/a/' + jsonpatch.escapeKey('b/c'), value: [1]}]", mutation)
     made = compile_expression("Object{spec: Object.spec{replicas: 1, ?name: optional.none()}}", mutation)
     assert encode_tagged(patch.evaluate({})) == [{"$jsonpatch": {"op": "add", "path": "/a/b~1c", "value": [1]}}]
+    same_type = compile_expression("type(Object{}) == type(Object.spec{}) && type(Object{}) == type", mutation)
+    assert same_type.evaluate({}) is True
     assert encode_tagged(made.evaluate({})) == {"$object": "Object", "fields": {"spec": {"replicas": 1}}}
 
 

@@ -39,6 +39,15 @@ _PATTERNS = {"matches": regex.matches, "find": regex.find}
 """Functions whose constant pattern is compiled once."""
 
 
+def is_optional_test(node: Node, checker: Checker) -> bool:
+    """Tell whether a node is ``has(optional.field)``.
+
+    As a branch of ``? :`` cel-go takes it for an attribute (interpreter/planner.go, planCallConditional), whose value is the
+    optional field itself and no bool.
+    """
+    return isinstance(node, Select) and node.test and is_optional(checker.type_of(node.operand))
+
+
 class Planner:
     """Plans one expression. ``slots`` counts the loop variables that a frame must hold."""
 
@@ -50,6 +59,7 @@ class Planner:
         self._checker = checker
         self._prices = prices
         self._scopes = [{name: slot for slot, name in enumerate(variables, FIRST_SLOT)}]
+        self._branches: set[Node] = set()
         self._constants: dict[Closure, Any] = {}
         self._shared_constants: set[Closure] = set()
         """Those that the API server folds too: it refuses an expression when their use fails, we fold more than it does."""
@@ -72,6 +82,7 @@ class Planner:
                 terms = [self.plan(node.terms[0]), *(self._plan_arm(term) for term in node.terms[1:])]
                 return logic.chain(terms, stop=node.operator == "_||_")
             case Conditional():
+                self._branches.update((node.then, node.otherwise))
                 return logic.choose(self.plan(node.test), self._plan_arm(node.then), self._plan_arm(node.otherwise))
             case ListLiteral():
                 return self._plan_list(node)
@@ -129,7 +140,7 @@ class Planner:
     def _plan_select(self, node: Select) -> Closure:
         if node in self._checker.names:
             return self._plan_name(node)
-        if node.test:
+        if node.test and not (node in self._branches and is_optional_test(node, self._checker)):
             return self._plan_test(node)
         if self._is_typed(node.operand) and not node.optional:
             return access.read_typed(self.plan(node.operand), node.field)

@@ -8,6 +8,7 @@ from typing import Any
 
 from webhook.cel.declare import Overload, operator, overload
 from webhook.cel.errors import no_operand, no_overload
+from webhook.cel.structs import TypedObject
 from webhook.cel.times import Civil, civil, read_offset
 from webhook.cel.values import Duration, Timestamp, TypeValue, type_name
 
@@ -19,6 +20,11 @@ def size(value: Any) -> int:
     if type(value) in _SIZED or isinstance(value, Mapping):
         return len(value)
     raise no_operand("size", value)
+
+
+def type_of(value: Any) -> TypeValue:
+    """Return the type of a value. The API server's objects of mutation all have the type ``type`` (pkg/cel/mutation)."""
+    return TypeValue("type" if isinstance(value, TypedObject) else type_name(value))
 
 
 def _part(name: str, read: Callable[[Civil], int]) -> Iterable[Overload]:
@@ -50,7 +56,7 @@ OPERATORS = (
             for form in (f"size({type_})", f"({type_}).size()")
         ],
     ),
-    operator(lambda value: TypeValue(type_name(value)), ["type(A) -> type(A)"]),
+    operator(type_of, ["type(A) -> type(A)"]),
 )
 
 OVERLOADS = (
