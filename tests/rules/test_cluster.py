@@ -72,6 +72,8 @@ def value(expression: str, snapshot: Snapshot = KNOWN, **parts: Any) -> Any:
         "cluster.fit({'b': 1}, 1, 'rack').domain == 'rack'",
         "cluster.capability('GenericWorkload') && !cluster.capability('WorkloadWithJob')",
         "cluster.ageSeconds() < 2.0",
+        "cluster.controllers(object) == []",
+        "cluster.controllers({'metadata': {'ownerReferences': [{'uid': dyn('a'), 'controller': dyn(true)}]}}) == ['a']",
     ],
 )
 def test_it_holds_that(expression: str) -> None:
@@ -87,6 +89,7 @@ def test_it_holds_that(expression: str) -> None:
         ("cluster.fit(object.spec, 1.0)", "no such overload: cluster.fit"),
         ("cluster.fit(object.spec, 1, 1)", "no such overload: cluster.fit"),
         ("cluster.fit(object.spec, -1)", "cluster.fit: -1 pods; the count must be between 0 and 100000"),
+        ("cluster.controllers('x')", "no such overload: cluster.controllers"),
         ("cluster.topology(null)", "no such overload: cluster.topology"),
         ("cluster.capability('Magic')", "cluster.capability: unknown capability Magic; known are GenericWorkload"),
     ],

@@ -21,7 +21,7 @@ from webhook.groups.names import (
 from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, restore_stamp, stamp, workload_object
 from webhook.groups.orphans import plan_orphans
-from webhook.groups.owners import controllers_above, owners_above
+from webhook.groups.owners import owners_above
 from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
 from webhook.groups.recorded import is_whole, place_recorded, plan_recorded, plan_without_policy
@@ -43,7 +43,6 @@ __all__ = [
     "check_native",
     "choose_route",
     "compile_workload",
-    "controllers_above",
     "find_member",
     "foreign_system",
     "group_name",

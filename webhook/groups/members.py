@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from webhook.cel import EvaluationError
 from webhook.groups.compile import ITEM, CompiledGroup, CompiledWorkload
 from webhook.groups.names import is_record_of_its_own, name_for_pods, recorded_policy
-from webhook.groups.owners import controllers_above
 from webhook.groups.resolve import GroupFailure
 from webhook.model.groups import slot_of
 from webhook.model.names import wrong_label
 from webhook.model.objects import Object, controller_of, metadata_of
+from webhook.model.ownership import controllers_above
 from webhook.model.snapshot import Snapshot
 from webhook.rules import RuleProblem, Run, Situation
 

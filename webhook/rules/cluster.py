@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from webhook.cel import EvaluationError, HostObject, decode_tagged
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.objects import Object, ObjectKey, controller_of, metadata_of
+from webhook.model.ownership import controllers_above
 from webhook.model.snapshot import Snapshot
 
 Place = tuple[str, str]
@@ -47,7 +48,9 @@ _CAPABILITIES: Mapping[str, str] = MappingProxyType(
 )
 
 CLUSTER_METHODS: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    dict.fromkeys(_NAMED, (1,)) | {"topology": (1,), "fit": (2, 3), "quotas": (0,), "capability": (1,), "ageSeconds": (0,)}
+    dict.fromkeys(_NAMED, (1,))
+    | {"topology": (1,), "fit": (2, 3), "quotas": (0,), "capability": (1,), "ageSeconds": (0,)}
+    | {"controllers": (1,)}
 )
 """What the view offers, with the numbers of arguments."""
 NEEDED_KINDS: Mapping[str, frozenset[Place]] = MappingProxyType(
@@ -95,6 +98,7 @@ class ClusterView(HostObject):
             "quotas": self._quotas,
             "capability": self._capability,
             "ageSeconds": lambda: self._age_seconds,
+            "controllers": self._controllers,
         }
         return answers[method](*args)
 
@@ -104,6 +108,13 @@ class ClusterView(HostObject):
         self._need(method, place)
         found = self._snapshot.get(ObjectKey(*place, self._namespace if is_namespaced else "", name))
         return decode_tagged({"$optional": [] if found is None else [found]})
+
+    def _controllers(self, obj: Any) -> list[str]:
+        """Return the UIDs of the controllers above an object: its own says who it is, those above it are looked up."""
+        _expect("controllers", obj, dict)
+        placed = {**obj, "metadata": {**metadata_of(obj), "namespace": self._namespace}}
+        chain = (placed, *controllers_above(placed, self._snapshot))
+        return [str(reference.get("uid")) for reference in map(controller_of, chain) if reference is not None]
 
     def _quotas(self) -> list[Object]:
         self._need("quotas", _QUOTA)

@@ -95,6 +95,7 @@ CLUSTER_RESULTS: Mapping[str, Type] = {
     "cluster.capability": BOOL,
     "cluster.ageSeconds": DOUBLE,
     "cluster.quotas": list_of(DYN),
+    "cluster.controllers": list_of(STRING),
 }
 """What ``cluster`` answers with, so that a slip in a field's name is found at load; objects by name are dyn."""
 ACCESS_TYPES: Mapping[str, Type] = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
