@@ -30,6 +30,7 @@ def evaluate(text: str) -> Any:
         ),
         pytest.param("{1: 'a'}[dyn(1.0)] + {2u: 'b'}[dyn(2)]", "ab", id="a key is found by a number of another type"),
         pytest.param("-7 / 2 == -3 && -7 % 3 == -1 && 7 % -3 == 1", True, id="division cuts towards zero"),
+        pytest.param("- 9223372036854775808 < 1 - 5 && - 2.5 < 0.0", True, id="space may stand behind the sign of a literal"),
         pytest.param("1.0 / 0.0 > object.big", True, id="a double may be infinite"),
         pytest.param("size('é😀') == 2 && 'é😀'.charAt(1) == '😀'", True, id="text is code points"),
         pytest.param("size(bytes('é'))", 2, id="bytes are UTF-8"),

@@ -82,11 +82,11 @@ PATCHES = (
     ),
     Patch(
         'FLOAT_LIT      : /-?/ DIGIT+ "." DIGIT* EXPONENT? | /-?/ DIGIT* "." DIGIT+ EXPONENT? | /-?/ DIGIT+ EXPONENT\n',
-        'FLOAT_LIT      : /-?/ DIGIT* "." DIGIT+ EXPONENT? | /-?/ DIGIT+ EXPONENT\n',
+        'FLOAT_LIT      : /(-[ \\t\\n\\f\\r]*)?/ DIGIT* "." DIGIT+ EXPONENT? | /(-[ \\t\\n\\f\\r]*)?/ DIGIT+ EXPONENT\n',
     ),
     Patch(
         "INT_LIT        : /-?/ /0x/ HEXDIGIT+ | /-?/ DIGIT+\n",
-        "INT_LIT        : /-?0x[0-9a-fA-F]+(?![0-9a-fA-FuU])/ | /-?[0-9]+(?![0-9uUxX])/\n",
+        "INT_LIT        : /(-[ \\t\\n\\f\\r]*)?0x[0-9a-fA-F]+(?![0-9a-fA-FuU])/ | /(-[ \\t\\n\\f\\r]*)?[0-9]+(?![0-9uUxX])/\n",
     ),
     Patch("UINT_LIT       : INT_LIT /[uU]/\n", "UINT_LIT       : /0x[0-9a-fA-F]+[uU]/ | /[0-9]+[uU]/\n"),
     Patch(_SHORT, _NEW_SHORT),

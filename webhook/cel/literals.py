@@ -16,8 +16,14 @@ _BYTE_ESCAPE = re.compile(rb"\\(?:[xX](?P<x>[0-9a-fA-F]{2})|(?P<o>[0-3][0-7]{2})
 _SIMPLE = dict(zip("abfnrtv\"'\\?`", "\a\b\f\n\r\t\v\"'\\?`", strict=True))
 
 
+def _joined(text: str) -> str:
+    """Take out the space that may stand behind the sign of a number."""
+    return f"-{text[1:].lstrip()}" if text.startswith("-") else text
+
+
 def read_int(text: str) -> int:
     """Read an int literal; raises ValueError out of the range of int64."""
+    text = _joined(text)
     value = int(text, 16 if "x" in text else 10) if len(text) < 400 else INT_MAX + 1
     if not INT_MIN <= value <= INT_MAX:
         raise ValueError("invalid int literal")
@@ -35,7 +41,7 @@ def read_uint(text: str) -> UInt:
 
 def read_double(text: str) -> float:
     """Read a double literal; raises ValueError where it is too large, as Go's ParseFloat does."""
-    value = float(text)
+    value = float(_joined(text))
     if value in (float("inf"), float("-inf")):
         raise ValueError("invalid double literal")
     return value
