@@ -74,7 +74,7 @@ async def test_a_job_and_its_pods_live_and_die_in_the_snapshot(api: Api, namespa
         await until(lambda: all(pod["status"]["phase"] == "Running" for pod in feed.current.list("", "Pod", namespace=namespace)))
         for pod in feed.current.list("", "Pod", namespace=namespace):
             assert metadata_of(pod)["ownerReferences"][0]["uid"] == metadata_of(created)["uid"]
-            assert "containers" not in pod["spec"]
+            assert {"image", "env"}.isdisjoint(pod["spec"]["containers"][0])
         await api.delete(ObjectKey.of(created), uid=metadata_of(created)["uid"])
         await until(lambda: not list(feed.current.list("", "Pod", namespace=namespace)))
         assert feed.current.get(ObjectKey.of(created)) is None
