@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.oracle.idioms import HOLE_TYPES, IDIOMS, TEXTS
 from tests.oracle.words import HINTS, LITERALS, Vocabulary
 from webhook.cel import types
 from webhook.cel.declare import Overload
@@ -21,6 +22,7 @@ from webhook.cel.types import DYN, Kind, Type, list_of, map_of, optional_of
 SCALARS = (types.INT, types.STRING, types.BOOL, types.DOUBLE, types.UINT, types.BYTES, types.TIMESTAMP, types.DURATION)
 LIBRARY = (types.QUANTITY, types.URL, types.IP, types.CIDR, types.SEMVER, types.NAMED_FORMAT)
 _INFIX = re.compile(r"_(\W+)_")
+_HOLE = re.compile(r"<(#?)(\w+)((?: \w+:\w+)*)>")
 _TOKEN = re.compile(r"'(?:\\.|[^'\\])*'|[A-Za-z_]\w*|\d[\w.]*|&&|\|\||[<>=!]=|\S")
 _SKIPPED = frozenset({"cel.@mapInsert", "@sortByAssociatedKeys"})
 OVERLOADS = tuple(o for f in MUTATION_FUNCTIONS.values() for o in f.overloads if o.function not in _SKIPPED)
@@ -55,24 +57,48 @@ class Grower:
     def grow(self, wanted: Type, depth: int) -> str:
         """Return an expression that has a type, mostly."""
         chance = self._random.random()
-        if chance < 0.03:
+        if chance < 0.015:
             return self.grow(self._any_type(), depth)
-        if chance < 0.06:
+        if chance < 0.04:
             return f"dyn({self.grow(wanted, depth - 1)})"
         if wanted == DYN:
             return self._random_dyn(depth)
-        if depth <= 0 or chance < 0.2:
+        if depth <= 0 or chance < 0.15:
             return self._leaf(wanted, depth)
-        if chance < 0.26:
+        if chance < 0.4:
+            return self.idiom(wanted, depth)
+        if chance < 0.45:
             parts = (self.grow(types.BOOL, depth - 1), self.grow(wanted, depth - 1), self.grow(wanted, depth - 1))
             return "({} ? {} : {})".format(*parts)
-        if chance < 0.42:
+        if chance < 0.57:
             return self._loop(wanted, depth)
         return self._call(wanted, depth)
 
+    def idiom(self, wanted: Type, depth: int) -> str:
+        """Fill the holes of an idiom; what there is none for is called."""
+        idioms = IDIOMS.get(wanted) or IDIOMS.get(_loosened(wanted))
+        if not (known := self._vocabulary.known(idioms or ())):
+            return self._call(wanted, depth)
+        return _HOLE.sub(lambda hole: self._fill_hole(hole, depth - 1), self._random.choice(known))
+
+    def _fill_hole(self, hole: re.Match[str], depth: int) -> str:
+        is_text, name, variables = hole.groups()
+        if is_text:
+            return self._random.choice(TEXTS[name])
+        before = len(self._locals)
+        pairs = (variable.split(":") for variable in variables.split())
+        self._locals += [(variable, HOLE_TYPES[type_]) for variable, type_ in pairs]
+        try:
+            return self.grow(HOLE_TYPES.get(name) or self._any_type(), depth)
+        finally:
+            del self._locals[before:]
+
     def _random_dyn(self, depth: int) -> str:
-        if self._random.random() < 0.5:
+        chance = self._random.random()
+        if chance < 0.4 or depth <= 0:
             return self._path()
+        if chance < 0.6:
+            return self.idiom(DYN, depth)
         return self.grow(self._random.choice((*SCALARS, types.NULL, list_of(types.INT), map_of(types.STRING, DYN))), depth)
 
     def _any_type(self) -> Type:
@@ -204,7 +230,11 @@ class Grower:
         ranged = random.choice((list_of(element), list_of(element), map_of(types.STRING, element), DYN))
         over = self.grow(ranged, depth - 1)
         two = random.random() < 0.3
-        variables = random.choice((("k", "v"), ("i", "x"), ("a", "a"))) if two else (random.choice(("x", "y", "c", "object")),)
+        variables = (
+            random.choice((*[("k", "v"), ("i", "x"), ("v", "k")] * 5, ("a", "a")))
+            if two
+            else (random.choice(("x", "y", "c", "object")),)
+        )
         held = self._held(ranged, element, two=two)
         before = len(self._locals)
         self._locals += list(zip(variables, held, strict=True))
@@ -276,6 +306,15 @@ class Grower:
                 place, self._random.choice((",", ".", "?", "-", "!", "null", "in", "'", "0x1F", "1e3", "//c\n", "r'\\d'"))
             )
         return " ".join(tokens)
+
+
+def _loosened(type_: Type) -> Type:
+    """Return a type of the same kind whose parameters may be anything."""
+    if type_.kind is Kind.LIST:
+        return list_of(DYN)
+    if type_.kind is Kind.MAP:
+        return map_of(types.STRING, DYN)
+    return optional_of(DYN) if types.is_optional(type_) else type_
 
 
 def _bind(overload: Overload, wanted: Type) -> Call | None:

@@ -288,6 +288,13 @@ class Vocabulary:
         has_access = self.mode != "dyn"
         return [item for item in overloads if has_access or not any(part.kind is Kind.STRUCT for part in item.parameters)]
 
+    def known(self, idioms: Iterable[str]) -> list[str]:
+        """Leave out what speaks of variables and types that the scene has not."""
+        unknown = {"dyn": ("user>", "authorizer", "request", "Object{", "JSONPatch{"), "vap": ("Object{", "JSONPatch{")}.get(
+            self.mode, ()
+        )
+        return [text for text in idioms if not any(word in text for word in unknown)]
+
 
 TYPED: tuple[tuple[str, Type], ...] = (
     ("i", types.INT),
