@@ -237,3 +237,31 @@ def test_what_the_cluster_would_drop_is_refused(planned: PlannedGroup, capabilit
 def test_what_the_cluster_keeps_is_fine() -> None:
     check_capabilities((PLANNED,), Capabilities())
     check_capabilities((RACK, CLAIM), Capabilities(topology=True, shared_claims=True))
+
+
+SHARED = {"name": "link", "resourceClaimTemplateName": "link-tmpl"}
+
+
+def claiming(*claims: Object) -> Built:
+    return job().at("spec.template.spec.resourceClaims", list(claims))
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pytest.param(job(), id="pods without a claim"),
+        pytest.param(claiming({"name": "other", "resourceClaimTemplateName": "link-tmpl"}), id="a claim of another name"),
+        pytest.param(claiming({"name": "link", "resourceClaimTemplateName": "link"}), id="a claim from another template"),
+        pytest.param(claiming({"name": "link", "resourceClaimName": "link-tmpl"}), id="a claim that exists already"),
+    ],
+)
+def test_pods_that_would_not_share_the_groups_claim_are_refused(obj: Built) -> None:
+    with pytest.raises(GroupProblem, match="'link' from resourceClaimTemplateName 'link-tmpl', but no entry") as told:
+        resolve(obj, group(resource_claims=(SHARED,)))
+    assert told.value.field == "spec.template.spec.resourceClaims"
+    assert resolve(obj, group(resource_claims=(SHARED,)), stored=True).resource_claims == (SHARED,)
+
+
+def test_pods_that_share_the_groups_claim_may_have_others() -> None:
+    obj = claiming({"name": "own", "resourceClaimName": "disk"}, SHARED)
+    assert resolve(obj, group(resource_claims=(SHARED,))).resource_claims == (SHARED,)

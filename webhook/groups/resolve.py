@@ -13,6 +13,7 @@ from webhook.model.names import wrong_label, wrong_qualified_name
 from webhook.model.objects import Object, annotations_of
 from webhook.rules import UNDECIDED, RuleProblem, Run
 
+_CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 _MOST = 2**31 - 1
 """Counts of the API are int32."""
 _DIGITS = 10
@@ -193,6 +194,22 @@ class _Resolver:
                 raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=path)
         for name in _AGREED:
             self._check_agreed(name)
+        if not self._stored:  # it was admitted as it is, and cannot be changed any more
+            self._check_claims(found)
+
+    def _check_claims(self, templates: Iterable[tuple[str, Object]]) -> None:
+        """Raise GroupProblem for pods that would each get a claim of their own, silently, beside the group's unused one.
+
+        Source: dynamic-resource-allocation/resourceclaim, Name: a pod shares what it names in the very same words.
+        """
+        for claim in self._group.source.resource_claims:
+            for path, template in templates:
+                if _claim_words(claim) not in map(_claim_words, template["spec"].get("resourceClaims") or ()):
+                    problem = (
+                        f"the group shares the claim {_claim_said(claim)}, but no entry of {path}.spec.resourceClaims is equal "
+                        "to it in name and source, so the pods would not share it; write the same entry there"
+                    )
+                    raise GroupProblem(problem, rule=f"{self._rule}.resourceClaims", field=f"{path}.spec.resourceClaims")
 
     def _check_agreed(self, name: str) -> None:
         """Refuse pods of one group that differ in what the scheduler wants to be the same in all of them."""
@@ -286,6 +303,16 @@ class _Resolver:
 
     def _failure(self, message: str, rule: str, *, undecided: bool = False) -> GroupFailure:
         return GroupFailure(f"{self._rule}.{rule} {message}", rule=f"{self._rule}.{rule}", undecided=undecided)
+
+
+def _claim_words(claim: object) -> tuple[object, ...]:
+    """Return what the scheduler compares of a claim."""
+    return tuple(claim.get(name) or "" for name in ("name", *_CLAIM_SOURCES)) if isinstance(claim, dict) else ()
+
+
+def _claim_said(claim: Mapping[str, str]) -> str:
+    source = next((f"{name} {_shown(claim[name])}" for name in _CLAIM_SOURCES if claim.get(name)), "nothing")
+    return f"{_shown(claim.get('name'))} from {source}"
 
 
 def _pods(count: int) -> str:
