@@ -301,3 +301,11 @@ def evaluate(A, B=None):
 @pytest.mark.parametrize("text", GOLDEN)
 def test_generated_code_reads_as_follows(text: str) -> None:
     assert source_of(text, NAMES) == GOLDEN[text]
+
+
+@pytest.mark.parametrize("text", ["null['x']", "dyn(null).x", "dyn(1)['x']", "true ? dyn('a')['x'] : 1"])
+def test_a_step_into_a_constant_is_written_so_that_python_does_not_warn(text: str) -> None:
+    program = compile_expression(text, Declarations())
+    assert program.generate()  # a warning is an error here, and there would be no code
+    with pytest.raises(EvaluationError):
+        program.evaluate({})

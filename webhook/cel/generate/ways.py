@@ -45,6 +45,8 @@ def emit_step(emitter: Emitter, node: Step) -> Value:
     if _is_optional_way(emitter, node):
         return emit_optional(emitter, node)
     operand = emitter.value(node.operand)
+    if operand.constant:  # written out, Python would warn of ``None['x']``
+        operand = Value(emitter.refer(operand.constant[0], "OPERAND"))
     if isinstance(node, Select):
         return Value(f"{operand.text}[{node.field!r}]")
     return _emit_index(emitter, operand, node)
