@@ -186,3 +186,10 @@ def test_groups_with_a_key_are_those_of_the_pods_that_were_seen() -> None:
     assert keys == ("a", "b")
     plan = plan_recorded(policy, binding(), situation(request(top)), keys=keys)
     assert [(each.pod_group, each.count) for each in plan.groups] == [(name_for_pods(top, f"workers/{role}"), 2) for role in "ab"]
+
+
+@pytest.mark.parametrize("spec", ["text", [], 7, None])
+def test_a_pod_whose_spec_is_none_is_left_to_validation(spec: Any) -> None:
+    policy = on_pods()
+    top, child = chain(policy)
+    assert isinstance(created({**new_pod(child), "spec": spec}, top, child, policy=policy), Admitted)

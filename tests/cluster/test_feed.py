@@ -164,6 +164,7 @@ async def test_age_grows_while_the_server_is_silent(fake: FakeApi, api: Api) -> 
         fake.hang()
         young = feed.age_seconds
         await until(lambda: feed.age_seconds > young + 0.05)
+        assert await asyncio.to_thread(lambda: feed.age_seconds) > young, "large reviews ask from a thread"
 
 
 async def test_changes_between_two_snapshots_are_told_one_by_one(fake: FakeApi, api: Api) -> None:

@@ -22,7 +22,10 @@ from webhook.rules import Run, Situation
 def stamp_member(policies: Iterable[BoundWorkload], situation: Situation, snapshot: Snapshot) -> Answer:
     """Answer the creation of a pod."""
     pod = situation.request.object
-    if pod is None or situation.request.operation is not Operation.CREATE or (pod.get("spec") or {}).get("schedulingGroup"):
+    if pod is None or situation.request.operation is not Operation.CREATE:
+        return Admitted()
+    spec = pod.get("spec")
+    if not isinstance(spec, dict) or spec.get("schedulingGroup"):  # what is no spec is for validation to refuse
         return Admitted()
     placed = {**pod, "metadata": {**metadata_of(pod), "namespace": situation.request.namespace}}
     unfollowed: list[Answer] = []

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from time import perf_counter
+from time import monotonic, perf_counter
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -116,7 +116,7 @@ class SnapshotFeed:
 
         A healthy watch without changes reaches 60 s: that is how often the server sends a bookmark.
         """
-        now = asyncio.get_running_loop().time()
+        now = monotonic()  # not the loop's time: a large review asks from a thread
         served = (informer for several in self._informers.values() for informer in several if not _is_unserved(informer))
         return max((now - informer.last_contact for informer in served), default=0.0)
 

@@ -11,6 +11,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from contextlib import aclosing
+from time import monotonic
 from typing import Any, TypeAlias
 
 import structlog
@@ -104,7 +105,7 @@ class Informer:
             async for line in lines:
                 if line:
                     fresh = self._take(decode(line), fresh)
-                self.last_contact, self.problem = asyncio.get_running_loop().time(), None
+                self.last_contact, self.problem = monotonic(), None
 
     def _take(self, event: Any, fresh: dict[Name, Object] | None) -> dict[Name, Object] | None:
         """Take in one event. While the initial set is collected in ``fresh`` the store stays as it was."""
@@ -138,7 +139,7 @@ class Informer:
             for obj in page["items"]:
                 fresh[obj["metadata"].get("namespace", ""), obj["metadata"]["name"]] = self._trim(obj)
         self._replace(fresh)
-        self._version, self.last_contact = version, asyncio.get_running_loop().time()
+        self._version, self.last_contact = version, monotonic()
 
     def _replace(self, fresh: dict[Name, Object]) -> None:
         """Make the store equal to ``fresh`` in one go; what is no longer there is told as deleted."""
