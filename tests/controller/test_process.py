@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.admission.attaching import bound, grouped
+from tests.admission.test_member import on_pods
 from tests.builders import Built, job, job_set, pod, pod_group
 from tests.controller.fakes import Bench, stored
 from tests.controller.test_upkeep import BOTH, CREATED, GROUP, JOB, OURS, attached, pods
@@ -14,6 +15,7 @@ from tests.groups.building import compiled, group
 from tests.groups.test_other_kinds import sets
 from webhook.admission import PolicySet
 from webhook.controller import Shortfall
+from webhook.groups import name_for_pods
 from webhook.model.actions import Apply, Delete, Tell
 from webhook.model.groups import MIN_COUNT_ANNOTATION, POD_GROUP_ANNOTATION, Capabilities
 
@@ -287,4 +289,25 @@ async def test_without_the_policy_the_group_of_another_kind_is_no_guess() -> Non
     """Of a Job all pods are a good one; how many a JobSet has only its policy knew."""
     async with Bench.of(SET.build(), policies=POLICIES, owners={("jobset.x-k8s.io", "JobSet")}) as bench:
         await bench.actor.until(lambda: bench.actor.told() == ["GroupNotPlanned"])
+        assert bench.actor.applied() == []
+
+
+ON_PODS = (
+    Built(grouped(job_set(), bound(on_pods())).object).at("metadata.uid", "set-uid").at("metadata.creationTimestamp", CREATED)
+)
+
+
+async def test_a_workload_whose_pods_are_stamped_one_by_one_gets_the_group_that_they_name() -> None:
+    policies = PolicySet(workload=(bound(on_pods()),))
+    name = name_for_pods(ON_PODS.build(), "workers")
+    async with Bench.of(ON_PODS.build(), policies=policies, owners={("jobset.x-k8s.io", "JobSet")}, closed=True) as bench:
+        await bench.actor.until(lambda: bench.actor.applied("Workload") == [name])
+        assert bench.actor.applied() == [name]
+
+
+async def test_without_its_policy_nobody_knows_the_group_of_such_a_workload() -> None:
+    async with Bench.of(ON_PODS.build(), policies=PolicySet(), owners={("jobset.x-k8s.io", "JobSet")}) as bench:
+        await bench.actor.until(lambda: bench.actor.told() == ["GroupNotPlanned"])
+        (told,) = [one for one in bench.actor.asked if isinstance(one, Tell)]
+        assert "restore it" in told.message
         assert bench.actor.applied() == []
