@@ -6,7 +6,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any, NamedTuple, cast
 
@@ -37,6 +37,8 @@ _STAGGER = 64
 _TREES_KEPT, _TREE_LIMIT = 128, 4_096
 """Of how many programs, and up to which length of text, the checked trees are kept for generation: a few megabytes, and
 enough for a command that judges by some policies."""
+_PARSED_KEPT = 64
+"""How many parsed texts are kept: policies of one set say the same again and again, such as where the Job stands."""
 _CONSTRUCTION, _GENERATION = Lock(), Lock()
 
 
@@ -196,8 +198,14 @@ def _checked_again(text: str, declarations: Declarations) -> tuple[Node, Checker
     return _check(text, declarations) if kept is None else (kept.node, kept.checker)
 
 
+@lru_cache(maxsize=_PARSED_KEPT)
+def _parse(text: str) -> Node:
+    """Parse an expression once for all policies that say the same; nobody writes into a tree, and its checkers are apart."""
+    return cast("Node", shared_environment().compile(text))  # celpy annotates trees; our parser builds our own
+
+
 def _check(text: str, declarations: Declarations) -> tuple[Node, Checker]:
-    node = cast("Node", shared_environment().compile(text))  # celpy annotates trees; our parser builds our own
+    node = _parse(text) if len(text) <= _TREE_LIMIT else _parse.__wrapped__(text)
     functions = MUTATION_FUNCTIONS if declarations.patch_types else FUNCTIONS
     checker = Checker(declarations, functions) if declarations.checked else Resolver(declarations, functions)
     checker.check_all(node)

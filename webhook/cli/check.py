@@ -35,7 +35,7 @@ from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
 from webhook.policies import Manifest, Places, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
-from webhook.reports import print_notes, print_results, terminal
+from webhook.reports import note_lines, result_lines, show
 
 STANDARD_INPUT = "-"
 
@@ -79,7 +79,7 @@ def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: 
     results = _check(manifests, policies, options, offline=offline, custom=custom)
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     _print(results, output, failing)
-    print_notes(terminal(stderr=True), [*notes, *_notes(odd, results, custom), *_unused(policies, results)])
+    show(note_lines([*notes, *_notes(odd, results, custom), *_unused(policies, results)]), sys.stderr)
     sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
 
 
@@ -96,7 +96,7 @@ def _print(results: Sequence[Result], output: str, failing: Sequence[Verdict]) -
             if annotations := reports.github_annotations(reports.result_diagnostics(results, place_of)):
                 click.echo(annotations)
         case _:
-            print_results(terminal(), results)
+            show(result_lines(results), sys.stdout)
 
 
 def _policies(paths: Sequence[str], unbound: str, params: str | None, now: datetime | None) -> tuple[PolicySet, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from webhook.late import late_names
-from webhook.reports.terminal import print_error, print_notes, print_overview, print_results, print_review, terminal
+from webhook.reports.lines import note_lines, result_lines, show
 
 if TYPE_CHECKING:
     from webhook.reports.checked import result_diagnostics, result_suites
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
     from webhook.reports.machine import API_VERSION, json_text, results_json
     from webhook.reports.sarif import sarif_json
+    from webhook.reports.styled import print_error, print_notes, print_overview, print_results, print_review, terminal
     from webhook.reports.trials import (
         TRIAL_RULES,
         print_coverage,
@@ -30,6 +31,7 @@ __all__ = [
     "github_annotations",
     "json_text",
     "junit_xml",
+    "note_lines",
     "print_coverage",
     "print_error",
     "print_notes",
@@ -39,9 +41,11 @@ __all__ = [
     "print_trial_counts",
     "print_trials",
     "result_diagnostics",
+    "result_lines",
     "result_suites",
     "results_json",
     "sarif_json",
+    "show",
     "terminal",
     "trial_diagnostics",
     "trial_suites",
@@ -57,6 +61,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             "junit": ("JUnitCase", "JUnitSuite", "diagnostic_suites", "junit_xml"),
             "machine": ("API_VERSION", "json_text", "results_json"),
             "sarif": ("sarif_json",),
+            "styled": ("print_error", "print_notes", "print_overview", "print_results", "print_review", "terminal"),
             "trials": (
                 "TRIAL_RULES",
                 "print_coverage",
@@ -68,4 +73,4 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             ),
         },
     )
-    """Every command prints for people; of the other forms a run needs one."""
+    """Of these forms a run needs one."""

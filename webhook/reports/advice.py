@@ -10,7 +10,7 @@ from rich.console import Console
 
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.reports.machine import API_VERSION, json_text
-from webhook.reports.terminal import plain
+from webhook.reports.styled import plain
 
 _COLOURS = {Level.ERROR: "bold red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 _WIDEST = 160

@@ -9,7 +9,7 @@ from webhook.model.diagnostics import Diagnostic, Level
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
 from webhook.reports.junit import JUnitCase, JUnitSuite
-from webhook.reports.terminal import title
+from webhook.reports.lines import title
 
 FindPlace = Callable[[str, str], tuple[str, int, int]]
 """Returns file, line and column of a field of the object from a source."""

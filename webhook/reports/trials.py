@@ -14,8 +14,9 @@ from rich.console import Console
 from webhook.model.cases import Coverage, Tried
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.reports.junit import JUnitCase, JUnitSuite
+from webhook.reports.lines import indented
 from webhook.reports.machine import API_VERSION, json_text
-from webhook.reports.terminal import indented, plain
+from webhook.reports.styled import plain
 
 TRIAL_RULES = {
     "failed-case": "A test case is not answered as it expects.",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import IO
 
 import yaml
 from rich.cells import cell_len
@@ -14,20 +13,19 @@ from rich.markup import escape
 from rich.text import Text
 
 from webhook.errors import GangwardenError
-from webhook.model.objects import Kind, Object, metadata_of
-from webhook.model.results import Result, summary
-from webhook.model.verdicts import Verdict
-
-Line: TypeAlias = tuple[tuple[str, str], ...]
-"""Parts of a line, each with its style."""
-_COLOURS = {
-    Verdict.ALLOW: "green",
-    Verdict.DENY: "bold red",
-    Verdict.WARN: "yellow",
-    Verdict.AUDIT: "cyan",
-    Verdict.ERROR: "bold magenta",
-    Verdict.SKIP: "dim",
-}
+from webhook.model.objects import Object
+from webhook.model.results import Result
+from webhook.reports.lines import (
+    COLOURS,
+    Line,
+    indented,
+    manifest_lines,
+    note_lines,
+    printable,
+    result_lines,
+    title,
+    write_plainly,
+)
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -35,16 +33,28 @@ def terminal(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, soft_wrap=True, highlight=False, emoji=False)
 
 
+def terminal_on(stream: IO[str]) -> Console:
+    """Return such a console for a stream."""
+    return Console(file=stream, soft_wrap=True, highlight=False, emoji=False)
+
+
 def print_results(console: Console, results: Sequence[Result]) -> None:
     """Print one line per finding, grouped by manifest, and a closing count."""
-    _print_manifests(console, results)
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary(results).items() if count)
-    console.print(f"\n{counts or 'nothing to check'}")
+    print_lines(console, result_lines(results))
+
+
+def print_lines(console: Console, lines: Iterable[Line]) -> None:
+    """Print lines with their styles, where the console has any."""
+    if console.color_system is None:  # into a pipe or a log: what rich would do for thousands of lines is seconds for nothing
+        write_plainly(lines, console.file)
+        return
+    for line in lines:
+        console.print(Text.assemble(*line))
 
 
 def print_review(console: Console, results: Sequence[Result]) -> None:
     """Print the findings of one manifest together with the patch and the objects that would be created."""
-    _print_manifests(console, results)
+    print_lines(console, manifest_lines(results))
     for result in results:
         for operation in result.patch or ():
             value = f" {json.dumps(operation['value'], ensure_ascii=False)}" if "value" in operation else ""
@@ -65,14 +75,12 @@ def print_overview(console: Console, reviews: Sequence[Sequence[Result]]) -> Non
     console.print()
     console.print(_line(heading, widths, ("bold",) * len(heading)))
     for row, results in zip(rows, reviews, strict=True):
-        console.print(_line(row, widths, ("", _COLOURS[results[0].finding.verdict], "", "")))
+        console.print(_line(row, widths, ("", COLOURS[results[0].finding.verdict], "", "")))
 
 
 def print_notes(console: Console, notes: Iterable[str]) -> None:
     """Print what should be known beside the results, one line each: ``warning: …`` or ``note: …``."""
-    for note in notes:
-        word, _, rest = note.partition(":")
-        console.print(f"[yellow]{plain(word)}:[/yellow]{plain(rest)}")
+    print_lines(console, note_lines(notes))
 
 
 def print_error(console: Console, error: GangwardenError) -> None:
@@ -83,34 +91,12 @@ def print_error(console: Console, error: GangwardenError) -> None:
         console.print(plain(advice))
 
 
-def _print_manifests(console: Console, results: Sequence[Result]) -> None:
-    lines = (line for source, found in groupby(results, key=lambda result: result.source) for line in _lines(source, list(found)))
-    if console.color_system is None:  # into a pipe or a log: what rich would do for thousands of lines is seconds for nothing
-        console.file.writelines("".join(text for text, _ in line) + "\n" for line in lines)
-        return
-    for line in lines:
-        console.print(Text.assemble(*line))
-
-
-def _lines(source: str, results: Sequence[Result]) -> Iterator[Line]:
-    yield (_printable(title(results[0].object)), "bold"), ("  ", ""), (_printable(source), "dim")
-    for result in results:
-        finding = result.finding
-        where = " ".join(part for part in (finding.policy, finding.rule and f"({finding.rule})") if part)
-        first, *others = [_printable(text) for text in (where, finding.message) if text] or [""]
-        verdict = finding.verdict.value
-        gap = " " * (7 - len(verdict)) if first.strip() else ""
-        yield ("  ", ""), (verdict, _COLOURS[finding.verdict]), (gap + first.rstrip(), "")
-        for text in others:
-            yield ((indented(text, 9), ""),)
-
-
 def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
     first = results[0]
     gangs = [_gang(created) for created in first.creates or () if created["kind"] == "PodGroup"]
     said_by = dict.fromkeys(result.finding.policy or result.finding.message for result in results if result.finding.message)
     cells = (title(first.object), first.finding.verdict.value, ", ".join(gangs), ", ".join(said_by))
-    return tuple(map(_printable, cells))
+    return tuple(map(printable, cells))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[str]) -> Text:
@@ -126,25 +112,6 @@ def _gang(pod_group: Object) -> str:
     return f"{gang['minCount']} at once" if gang else "basic"
 
 
-def title(obj: Object) -> str:
-    """Return kind, namespace and name of an object, as a line about it begins."""
-    meta = metadata_of(obj)
-    name = meta.get("name") or f"{meta.get('generateName', '')}*"
-    return f"{Kind.of(obj).kind} {meta['namespace']}/{name}" if meta.get("namespace") else f"{Kind.of(obj).kind} {name}"
-
-
-def indented(text: str, width: int) -> str:
-    """Return text with every line moved to the right."""
-    return "\n".join(" " * width + line for line in text.rstrip().splitlines())
-
-
 def plain(text: str) -> str:
     """Return text that rich takes for nothing but text."""
-    return escape(_printable(text))
-
-
-def _printable(text: str) -> str:
-    """Return text without what would act on a terminal or cannot be encoded: names and messages come from strangers."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode() for char in text)
+    return escape(printable(text))
