@@ -137,11 +137,21 @@ def test_one_claim_serves_the_whole_group_and_ends_with_it(installed: Installati
 @pytest.mark.parametrize(
     "difference", [{"name": "net"}, {"resourceClaimTemplateName": "another"}], ids=lambda value: next(iter(value))
 )
+@pytest.mark.parametrize("route", ROUTES)
 def test_pods_that_name_the_claim_in_other_words_are_refused(
-    installed: Installation, space: str, difference: dict[str, str]
+    installed: Installation, space: str, difference: dict[str, str], route: str
 ) -> None:
     """Kubernetes would give each of them a claim of its own, and the gang would wait for devices that there are not."""
-    asked = sharing_job("train", space, **difference)
+    asked = sharing_job(ROUTES[route], space, **difference)
+    refusal = wait_for(lambda: installed.client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
+    assert "WorkloadPolicy 'fabric.example.dev'" in refusal
+    assert "the group shares the claim 'fabric' from resourceClaimTemplateName 'channel', but no entry" in refusal
+
+
+def test_a_jobs_own_claims_that_its_pods_do_not_name_are_refused(installed: Installation, space: str) -> None:
+    asked = sharing_job("own", space, name="net")
+    asked["metadata"]["labels"] = {}
+    asked["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}, "resourceClaims": [SHARED]}
     refusal = wait_for(lambda: installed.client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
     assert "matching-claims.gangwarden.dev" in refusal
     assert "spec.scheduling.resourceClaims has 'fabric' from resourceClaimTemplateName 'channel', but no entry" in refusal
