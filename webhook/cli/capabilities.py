@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import structlog
 
+from webhook.cli.looking import look_until_answered
 from webhook.cluster import Api, job_controller_makes_groups, probe_capabilities
 from webhook.errors import ClusterError
 from webhook.model.groups import Capabilities
@@ -14,7 +15,6 @@ from webhook.model.groups import Capabilities
 _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 60.0
 """Two dry-run requests a minute; a control plane upgrade takes longer than that."""
-_FIRST_LOOK_SECONDS = 1.0
 _CANARY_LOOKS = 5
 """A canary is written and deleted, so it flies at every fifth look only."""
 _CANARY_SECONDS = 20.0
@@ -34,16 +34,7 @@ class CapabilityWatch:
 
     async def look_first(self, timeout_seconds: float) -> None:
         """Look until it succeeds; raises the last ClusterError when it does not in time."""
-        deadline = asyncio.get_running_loop().time() + timeout_seconds
-        while True:
-            try:
-                await self._look()
-            except ClusterError:
-                if asyncio.get_running_loop().time() + _FIRST_LOOK_SECONDS > deadline:
-                    raise
-                await asyncio.sleep(_FIRST_LOOK_SECONDS)
-            else:
-                return
+        await look_until_answered(self._look, timeout_seconds)
 
     async def run(self) -> None:
         """Look repeatedly until cancelled; where the API server does not answer, what was known stays."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from webhook.admission import member_resources, owner_resources
+from webhook.cli.looking import look_until_answered
 from webhook.cluster import Api
 from webhook.errors import ClusterError
 from webhook.model.objects import Kind, Resource
@@ -21,7 +22,6 @@ from webhook.policies import PolicyStore
 _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 15.0
 """How often a kind is looked for that was not served so far; one request a group."""
-_FIRST_LOOK_SECONDS = 1.0
 
 
 class OwnerKinds:
@@ -45,16 +45,7 @@ class OwnerKinds:
 
     async def look_first(self, timeout_seconds: float) -> None:
         """Look until the API server has answered for every resource; raises ClusterError when it does not in time."""
-        deadline = asyncio.get_running_loop().time() + timeout_seconds
-        while True:
-            try:
-                await self._look()
-            except ClusterError:
-                if asyncio.get_running_loop().time() + _FIRST_LOOK_SECONDS > deadline:
-                    raise
-                await asyncio.sleep(_FIRST_LOOK_SECONDS)
-            else:
-                return
+        await look_until_answered(self._look, timeout_seconds)
 
     async def run(self) -> None:
         """Look again for what is missing, until cancelled."""

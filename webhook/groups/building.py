@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webhook.groups.resolve import GroupProblem
-from webhook.model.groups import PlannedGroup
+from webhook.model.groups import CLAIM_SOURCES, PlannedGroup
 from webhook.model.names import wrong_label, wrong_qualified_name, wrong_subdomain
 from webhook.model.objects import Object
 
 POLICIES, MODES = ("basic", "gang"), ("single", "all")
-_CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 _SHAPES: Mapping[str, Any] = {
     "schedulingPolicy": {"basic": {}, "gang": {"minCount": int}},
     "schedulingConstraints": {"topology": [{"key": str}]},
@@ -134,13 +133,13 @@ def _check_topology(topology: Collection[Object], path: str) -> Iterator[Wrong]:
 
 
 def _check_claim(claim: Object, place: str) -> Iterator[Wrong]:
-    yield from _one_of(claim, _CLAIM_SOURCES, place)
+    yield from _one_of(claim, CLAIM_SOURCES, place)
     name = claim.get("name") or ""
     if not name:
         yield Wrong("FieldValueRequired", f"{place}.name", "")
     elif wrong_label(name):
         yield Wrong("FieldValueInvalid", f"{place}.name", wrong_label(name))
-    for source in _CLAIM_SOURCES:
+    for source in CLAIM_SOURCES:
         if claim.get(source) is not None and wrong_subdomain(claim[source]):
             yield Wrong("FieldValueInvalid", f"{place}.{source}", wrong_subdomain(claim[source]))
 

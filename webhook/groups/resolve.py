@@ -8,12 +8,11 @@ from webhook.cel import EvaluationError, Program
 from webhook.groups.compile import ITEM, ITEMS, CompiledGroup, CompiledWorkload
 from webhook.groups.instances import Instance, chooses, instances_of
 from webhook.groups.paths import read_path
-from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, PlannedGroup, slot_of
+from webhook.model.groups import CLAIM_SOURCES, MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, PlannedGroup, slot_of
 from webhook.model.names import wrong_label, wrong_qualified_name
 from webhook.model.objects import Object, annotations_of
 from webhook.rules import UNDECIDED, RuleProblem, Run
 
-_CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 _MOST = 2**31 - 1
 """Counts of the API are int32."""
 _DIGITS = 10
@@ -307,11 +306,11 @@ class _Resolver:
 
 def _claim_words(claim: object) -> tuple[object, ...]:
     """Return what the scheduler compares of a claim."""
-    return tuple(claim.get(name) or "" for name in ("name", *_CLAIM_SOURCES)) if isinstance(claim, dict) else ()
+    return tuple(claim.get(name) or "" for name in ("name", *CLAIM_SOURCES)) if isinstance(claim, dict) else ()
 
 
 def _claim_said(claim: Mapping[str, str]) -> str:
-    source = next((f"{name} {_shown(claim[name])}" for name in _CLAIM_SOURCES if claim.get(name)), "nothing")
+    source = next((f"{name} {_shown(claim[name])}" for name in CLAIM_SOURCES if claim.get(name)), "nothing")
     return f"{_shown(claim.get('name'))} from {source}"
 
 

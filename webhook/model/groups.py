@@ -27,6 +27,8 @@ OWNER_UID_LABEL = "gangwarden.dev/owner-uid"
 PROBE_LABEL = "gangwarden.dev/probe"
 """On objects of our capability probe, sent with dryRun: our own webhooks skip them, or we would probe ourselves."""
 FIELD_MANAGER = "gangwarden"
+CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
+"""Where a claim of a group or pod comes from: exactly one of these fields says it."""
 
 
 class Route(StrEnum):
