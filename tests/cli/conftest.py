@@ -50,7 +50,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
     def written(name: str, *documents: Object | str) -> str:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
-        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]
+        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]  # no text
         Path(name).write_text(text, encoding="utf-8")
         return name
 

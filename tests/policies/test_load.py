@@ -26,7 +26,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.chdir(tmp_path)
 
     def write(*documents: Object | str) -> PolicySet:
-        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]
+        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]  # no text
         Path("p.yaml").write_text(text)
         return load_policies(["p.yaml"])
 

@@ -49,7 +49,7 @@ KNOWN = snapshot_of(
 
 
 def value(expression: str, snapshot: Snapshot = KNOWN, **parts: Any) -> Any:
-    default: dict[str, Any] = {"room": Room(), "capabilities": Capabilities(group_objects=True), "age_seconds": 1.5}
+    default: dict[str, Any] = {"room": Room(), "capabilities": Capabilities(group_objects=True), "age_seconds": lambda: 1.5}
     view = ClusterView(snapshot, "team-a", **(default | parts))
     return compile_expression(expression, DECLARED).evaluate({"cluster": view, "object": {"spec": {"a": 1}}})
 

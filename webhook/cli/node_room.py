@@ -31,7 +31,7 @@ class NodeRoom:
             namespace,
             room=NodeRoomView(lambda: self._capacity),
             capabilities=self._capabilities(),
-            age_seconds=self._feed.age_seconds,
+            age_seconds=lambda: self._feed.age_seconds,
         )
 
     def _changed(self, key: ObjectKey, old: Object | None, new: Object | None) -> None:

@@ -83,7 +83,7 @@ class ClusterView(HostObject):
         *,
         room: Room | None = None,
         capabilities: Capabilities | None = None,
-        age_seconds: float = 0.0,
+        age_seconds: Callable[[], float] = float,
     ) -> None:
         self._snapshot, self._namespace, self._room = snapshot, namespace, room
         self._capabilities, self._age_seconds = capabilities, age_seconds
@@ -97,7 +97,7 @@ class ClusterView(HostObject):
             "fit": self._fit,
             "quotas": self._quotas,
             "capability": self._capability,
-            "ageSeconds": lambda: self._age_seconds,
+            "ageSeconds": self._age_seconds,
             "controllers": self._controllers,
         }
         return answers[method](*args)
