@@ -13,7 +13,7 @@ from tests.admission.test_member import on_pods
 from tests.controller.fakes import Holder
 from tests.groups.test_other_kinds import sets
 from webhook.admission import PolicySet, owner_resources
-from webhook.cli import owner_kinds
+from webhook.cli import looking, owner_kinds
 from webhook.cli.owner_kinds import OwnerKinds
 from webhook.errors import ClusterError
 from webhook.model.objects import Kind, Resource
@@ -75,7 +75,7 @@ async def test_a_kind_that_is_not_served_is_no_obstacle_and_is_followed_when_it_
 
 
 async def test_an_api_server_that_does_not_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner_kinds, "_FIRST_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(looking, "_AGAIN_SECONDS", 0.01)
     made, _ = followed(Served(away=True), Holder(BOTH))
     with pytest.raises(ClusterError):
         await made.look_first(0.05)
