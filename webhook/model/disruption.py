@@ -1,0 +1,127 @@
+"""Words of disruption: what state a running group is in, what took its members, how far its restart has come.
+
+The rules behind them are in ``preemption``; ``controller`` acts on them, ``cli`` and ``reports`` tell them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class GroupState(StrEnum):
+    """Where a group stands, as the metric ``gangwarden_groups{state}`` names it."""
+
+    FORMING = "forming"
+    """Not yet started together, or suspended: the scheduler still keeps it whole."""
+    WHOLE = "whole"
+    """Every member that is still to work has a node and is not on its way out."""
+    LOST_A_MEMBER = "lost-a-member"
+    """It had started, and a member was taken or failed while others go on."""
+    RESTARTING = "restarting"
+    """We are taking it down and up again."""
+    STUCK = "stuck"
+    """As things are its quorum can never be met again."""
+    HELD = "held"
+    """It needs a restart, and a budget, a limit or another owner forbids it for now."""
+    FINISHING = "finishing"
+    """Its work is done or given up, or it is being deleted: nothing is to be kept together any more."""
+
+
+class LossCause(StrEnum):
+    """What took a member: the reason of its DisruptionTarget condition, or what was seen where there is none."""
+
+    PREEMPTED = "PreemptionByScheduler"
+    EVICTED = "EvictionByEvictionAPI"
+    TAINTED = "DeletionByTaintManager"
+    DEVICE_TAINTED = "DeletionByDeviceTaintManager"
+    COLLECTED = "DeletionByPodGC"
+    KUBELET = "TerminationByKubelet"
+    NODE_GONE = "NodeGone"
+    NODE_SILENT = "NodeSilent"
+    DELETED = "Deleted"
+    """Somebody deleted the pod, with no condition that says why."""
+    FAILED = "Failed"
+    """Its own program ended with an error: no disruption, and by default the Job's business."""
+    UNSEEN = "Unseen"
+    """A member is missing, and nobody saw it go: it went while no controller led."""
+
+    @property
+    def is_disruption(self) -> bool:
+        """Tell whether something outside the program took the member."""
+        return self is not LossCause.FAILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """One member that was taken, with the evidence."""
+
+    pod: str
+    uid: str
+    cause: LossCause
+    since: datetime
+    """When the fact that counts came about, by the clock of whoever wrote it down."""
+    message: str
+    """What the condition, the node or the pod says, as it says it; empty where nothing does."""
+    node: str = ""
+    by: str = ""
+    """UID of the preemptor, where the scheduler named it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The state of one group, with what shows it and what leads out of it."""
+
+    state: GroupState
+    because: str
+    """One sentence with member, condition and time."""
+    way_out: str = ""
+    """What happens next or who must act; never empty for a state that does not end by itself."""
+    since: datetime | None = None
+    losses: tuple[Loss, ...] = ()
+    bound: int = 0
+    """Members that hold a node and have not ended: what burns while the group is not whole."""
+    wanted: int = 0
+    """Members that are still to work, from the owner's status."""
+
+
+class Step(StrEnum):
+    """How far a restart has come; the reason of our condition in the PodGroup's status."""
+
+    SUSPENDING = "Suspending"
+    EVICTING = "Evicting"
+    """The fallback for owners that may not be suspended."""
+    AWAITING = "Awaiting"
+    """Until no unfinished member is left: earlier, old and new members together would meet the quorum (KEP-4671)."""
+    RESUMING = "Resuming"
+    """Quorum first, then the workload."""
+    FORMING = "Forming"
+    """Resumed; until the scheduler has started all members together."""
+    HOLDING = "Holding"
+    """A budget, a limit or a foreign owner stands in the way; the message says which."""
+
+
+INTENT_CONDITION = "gangwarden.dev/Restart"
+"""Type of our condition in a PodGroup's status: written before the first write of a restart, gone or False after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A restart that was decided: kept where tenants cannot write, and carried on by the next leader."""
+
+    id: str
+    """Short and random; every event of this restart carries it."""
+    step: Step
+    owner_uid: str
+    cause: LossCause
+    victim: str
+    """Name of the member whose loss began it."""
+    began: datetime
+    step_since: datetime
+    attempt: int = 1
+    """The how-manieth restart of this group in a row, without it having been whole for long in between."""
+    suspended_by_us: bool = False
+    """We wrote suspend=true, so that we may write false: nobody else's suspension is ever ended by us."""
+    note: str = ""
+    """What is waited for."""
