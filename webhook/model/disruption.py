@@ -125,3 +125,16 @@ class Intent:
     """We wrote suspend=true, so that we may write false: nobody else's suspension is ever ended by us."""
     note: str = ""
     """What is waited for."""
+
+
+class RestartOutcome(StrEnum):
+    """How a restart ended, as the metric ``gangwarden_group_restarts_total{outcome}`` names it."""
+
+    WHOLE = "whole"
+    """All members run again, started together."""
+    ABANDONED = "abandoned"
+    """Somebody else's hand: suspended, resumed, resized or deleted in the middle. We let go."""
+    FINISHED = "finished"
+    """Its work ended meanwhile, or it was deleted: nothing was left to restart."""
+    FAILED = "failed"
+    """A step took too long or was refused, and the restart was given up with a reason."""
