@@ -94,18 +94,24 @@ class Api:
         call = Call("PUT", mapping.path(key.namespace, key.name), (), obj)
         return await self._write("update", str(key), call, timeout_seconds=timeout_seconds)
 
-    async def server_side_apply(self, obj: Object, *, manager: str, force: bool = True, dry_run: bool = False) -> Object:
-        """Bring the object's given fields to their given values; it is created if absent.
+    async def server_side_apply(
+        self, obj: Object, *, manager: str, force: bool = True, dry_run: bool = False, subresource: str = ""
+    ) -> Object:
+        """Bring the object's given fields to their given values; it is created if absent, unless a UID is given (409).
 
         Controllers force: fields they state are theirs (Kubernetes' advice for server-side apply).
         """
         key, mapping = ObjectKey.of(obj), await self.mapper.find(Kind.of(obj))
         query = (("fieldManager", manager), ("force", "true" if force else "false"), *(_DRY_RUN if dry_run else ()))
-        return await self._write("apply", str(key), Call("PATCH", mapping.path(key.namespace, key.name), query, obj, _APPLY))
+        path = mapping.path(key.namespace, key.name, subresource)
+        return await self._write("apply", str(key), Call("PATCH", path, query, obj, _APPLY))
 
-    async def merge_patch(self, key: ObjectKey, patch: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
+    async def merge_patch(
+        self, key: ObjectKey, patch: Object, *, subresource: str = "", dry_run: bool = False, manager: str = ""
+    ) -> Object:
         """Patch by RFC 7386. ``metadata.uid`` or ``resourceVersion`` in the patch are preconditions (409)."""
-        return await self._patch(key, patch, "application/merge-patch+json", subresource, dry_run=dry_run)
+        kind, named = "application/merge-patch+json", (("fieldManager", manager),) if manager else ()
+        return await self._patch(key, patch, kind, subresource, dry_run=dry_run, query=named)
 
     async def json_patch(self, key: ObjectKey, patch: JsonPatch, *, subresource: str = "", dry_run: bool = False) -> Object:
         """Patch by RFC 6902; a failing ``test`` is answered 422."""
@@ -115,11 +121,21 @@ class Api:
         """Patch the status subresource by RFC 7386."""
         return await self.merge_patch(key, {"status": status}, subresource="status")
 
-    async def delete(self, key: ObjectKey, *, uid: str = "", propagation: str = "Background", dry_run: bool = False) -> None:
+    async def delete(
+        self,
+        key: ObjectKey,
+        *,
+        uid: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        grace_seconds: int | None = None,
+    ) -> None:
         """Delete an object; with ``uid`` only that very one (409 when another has its name now)."""
         options: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
         if uid:
             options["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
         await self._write("delete", str(key), Call("DELETE", await self._path(key), _DRY_RUN if dry_run else (), options))
 
     async def evict(self, key: ObjectKey, *, uid: str = "", dry_run: bool = False) -> None:
@@ -153,9 +169,18 @@ class Api:
         """Read any path that answers with JSON, such as discovery documents."""
         return await self._send("get", path, Call("GET", path))
 
-    async def _patch(self, key: ObjectKey, patch: Any, content_type: str, subresource: str, *, dry_run: bool) -> Object:
-        path, query = await self._path(key, subresource=subresource), _DRY_RUN if dry_run else ()
-        return await self._write("patch", str(key), Call("PATCH", path, query, patch, content_type))
+    async def _patch(
+        self,
+        key: ObjectKey,
+        patch: Any,
+        content_type: str,
+        subresource: str,
+        *,
+        dry_run: bool,
+        query: tuple[tuple[str, str], ...] = (),
+    ) -> Object:
+        path, asked = await self._path(key, subresource=subresource), (*query, *(_DRY_RUN if dry_run else ()))
+        return await self._write("patch", str(key), Call("PATCH", path, asked, patch, content_type))
 
     async def _path(self, key: ObjectKey, *, version: str = "", subresource: str = "") -> str:
         mapping: Mapping = await self.mapper.find(Kind(key.group, version, key.kind))

@@ -9,9 +9,22 @@ from typing import TypeAlias, assert_never
 import structlog
 
 from webhook.cluster.api import Api
+from webhook.cluster.conditions import write_condition
 from webhook.cluster.events import EventRecorder
+from webhook.cluster.suspension import resume, suspend
 from webhook.errors import ClusterError
-from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
+from webhook.model.actions import (
+    Apply,
+    Delete,
+    Evict,
+    PlannedAction,
+    Recheck,
+    Resume,
+    SetCondition,
+    SetQuorum,
+    Suspend,
+    Tell,
+)
 from webhook.model.groups import FIELD_MANAGER
 from webhook.model.objects import Object, ObjectKey
 
@@ -43,6 +56,7 @@ class Failed:
 
 
 Outcome: TypeAlias = Done | Moot | Failed
+_OnOne: TypeAlias = Delete | Suspend | Resume | SetQuorum | Evict | SetCondition
 
 
 class Executor:
@@ -54,13 +68,14 @@ class Executor:
     async def perform(self, actions: Sequence[PlannedAction]) -> tuple[Outcome, ...]:
         """Perform actions in order up to the first write that fails. A Recheck is the caller's; it is Done at once.
 
-        An event that could not be recorded stops nothing: telling must not hinder doing.
+        An event that could not be recorded stops nothing: telling must not hinder doing. Nor does an eviction that a budget
+        forbids for now: the others of its group are not to wait for it.
         """
         outcomes: list[Outcome] = []
         for action in actions:
             outcome = await self._perform_one(action)
             outcomes.append(outcome)
-            if isinstance(outcome, Failed) and not isinstance(action, Tell):
+            if isinstance(outcome, Failed) and not isinstance(action, Tell | Evict):
                 break
         return tuple(outcomes)
 
@@ -69,14 +84,12 @@ class Executor:
             match action:
                 case Apply():
                     return await self._apply(action)
-                case Delete():
-                    return await self._delete(action)
                 case Tell():
                     return Done(action, await self._recorder.post(action))
                 case Recheck():
                     return Done(action)
                 case _:
-                    assert_never(action)
+                    return await self._perform_on_one(action)
         except ClusterError as error:
             _LOG.warning("action failed", action=type(action).__name__, reason=action.reason, error=str(error))
             return Failed(action, error)
@@ -97,14 +110,42 @@ class Executor:
         _LOG.info("created" if action.is_new else "applied", key=str(key), reason=action.reason)
         return Done(action, stored)
 
-    async def _delete(self, action: Delete) -> Outcome:
+    async def _perform_on_one(self, action: _OnOne) -> Outcome:
+        """Perform what is about one object by its UID: moot when that object is gone, or another has its name."""
         try:
-            await self._api.delete(action.key, uid=action.uid)
+            moot = await self._write(action)
         except ClusterError as error:
             if error.status == 404:
                 return Moot(action, "it is gone already")
             if error.status == 409:
                 return Moot(action, "another object has its name now")
             raise
-        _LOG.info("deleted", key=str(action.key), reason=action.reason)
+        if moot:
+            _LOG.info("not needed", action=type(action).__name__, key=str(action.key), because=moot)
+            return Moot(action, moot)
+        _LOG.info("done", action=type(action).__name__, key=str(action.key), reason=action.reason)
         return Done(action)
+
+    async def _write(self, action: _OnOne) -> str:
+        match action:
+            case Delete():
+                await self._api.delete(action.key, uid=action.uid, grace_seconds=0 if action.force else None)
+            case Suspend():
+                return await suspend(self._api, action)
+            case Resume():
+                return await resume(self._api, action)
+            case SetQuorum():
+                await self._api.merge_patch(action.key, _quorum(action), manager=FIELD_MANAGER)
+            case Evict():
+                await self._api.evict(action.key, uid=action.uid, dry_run=action.dry_run)
+            case SetCondition():
+                await write_condition(self._api, action)
+            case _:
+                assert_never(action)
+        return ""
+
+
+def _quorum(action: SetQuorum) -> Object:
+    policy: Object = {"schedulingPolicy": {"gang": {"minCount": action.min_count}}}
+    spec = policy if action.key.kind == "PodGroup" else {"scheduling": policy}
+    return {"metadata": {"uid": action.uid}, "spec": spec}

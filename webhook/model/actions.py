@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeAlias
 
 from webhook.model.objects import Object, ObjectKey
@@ -24,6 +25,68 @@ class Delete:
 
     key: ObjectKey
     uid: str
+    reason: str
+    force: bool = False
+    """Without grace: nobody is left who would confirm that the pod ended (a node that is gone)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspend:
+    """Have a workload take its pods away, in one write; moot where somebody else suspended it first."""
+
+    key: ObjectKey
+    uid: str
+    path: str
+    """The boolean field that suspends, such as ``spec.suspend``."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """End a suspension of ours; moot where the field is somebody else's by now, or is false already."""
+
+    key: ObjectKey
+    uid: str
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetQuorum:
+    """Set minCount where the quorum of a group is kept: on its PodGroup, or on a Job that Kubernetes groups itself."""
+
+    key: ObjectKey
+    """A PodGroup, or a Job."""
+    uid: str
+    min_count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evict:
+    """Evict a pod by the API, which asks its disruption budgets."""
+
+    key: ObjectKey
+    uid: str
+    reason: str
+    dry_run: bool = False
+    """Only ask whether permissions and webhooks let it pass; about a whole group that proves nothing (KEP-5710)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetCondition:
+    """Write one condition into the status of a PodGroup, where tenants cannot write, or take it away."""
+
+    key: ObjectKey
+    uid: str
+    type: str
+    status: bool | None
+    """None: take it away."""
+    word: str = ""
+    """The condition's reason, CamelCase."""
+    message: str = ""
+    since: datetime | None = None
+    """Its lastTransitionTime."""
     reason: str
 
 
@@ -48,4 +111,6 @@ class Recheck:
     reason: str
 
 
-PlannedAction: TypeAlias = Apply | Delete | Tell | Recheck
+Write: TypeAlias = Apply | Delete | Suspend | Resume | SetQuorum | Evict | SetCondition
+"""What changes something in the cluster, and stops what follows it when it fails."""
+PlannedAction: TypeAlias = Write | Tell | Recheck

@@ -27,6 +27,8 @@ OWNER_UID_LABEL = "gangwarden.dev/owner-uid"
 PROBE_LABEL = "gangwarden.dev/probe"
 """On objects of our capability probe, sent with dryRun: our own webhooks skip them, or we would probe ourselves."""
 FIELD_MANAGER = "gangwarden"
+RESTART_MANAGER = "gangwarden-restart"
+"""Under this name we suspend workloads, so that nobody else's suspension is taken for ours."""
 CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 """Where a claim of a group or pod comes from: exactly one of these fields says it."""
 

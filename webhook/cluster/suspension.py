@@ -1,0 +1,88 @@
+"""Suspend a workload and end that suspension, and never anybody else's: the API server remembers who wrote the field.
+
+A write that changes nothing leaves no trace there (structured-merge-diff), so a person who suspends what we suspended is not
+seen; one who applies ``suspend: true`` server-side is, as a second holder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.cluster.api import Api
+from webhook.errors import ClusterError
+from webhook.model.actions import Resume, Suspend
+from webhook.model.groups import RESTART_MANAGER
+from webhook.model.objects import Object, metadata_of
+
+_ATTEMPTS = 5
+"""As client-go's ``retry.DefaultRetry``: a Job's status is written often."""
+
+
+async def suspend(api: Api, action: Suspend) -> str:
+    """Suspend a workload; returns why that is moot, or nothing. Raises ClusterError."""
+    found = await api.get(action.key)
+    if metadata_of(found).get("uid") != action.uid:
+        return "another object has its name now"
+    if _value(found, action.path) is True:
+        return _held_by_others(found, action.path)
+    await api.merge_patch(action.key, _patch(action.path, value=True, uid=action.uid), manager=RESTART_MANAGER)
+    return ""
+
+
+async def resume(api: Api, action: Resume) -> str:
+    """End a suspension that we hold alone; returns why that is moot, or nothing. Raises ClusterError."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        found = await api.get(action.key)
+        if metadata_of(found).get("uid") != action.uid:
+            return "another object has its name now"
+        if _value(found, action.path) is not True:
+            return "it is not suspended any more"
+        if held := _held_by_others(found, action.path):
+            return held
+        patch = _patch(action.path, value=False, uid=action.uid)
+        patch["metadata"]["resourceVersion"] = metadata_of(found)["resourceVersion"]
+        try:
+            await api.merge_patch(action.key, patch, manager=RESTART_MANAGER)
+        except ClusterError as error:
+            if error.status != 409 or attempt == _ATTEMPTS:
+                raise
+        else:
+            return ""
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def holders(obj: Object, path: str) -> frozenset[str]:
+    """Return the field managers that hold a field, by ``metadata.managedFields``."""
+    return frozenset(
+        str(entry.get("manager"))
+        for entry in metadata_of(obj).get("managedFields") or ()
+        if not entry.get("subresource") and _has(entry.get("fieldsV1"), path)
+    )
+
+
+def _held_by_others(found: Object, path: str) -> str:
+    others = holders(found, path) - {RESTART_MANAGER}
+    if others:
+        return f"{path} is held by {', '.join(sorted(others))}"
+    return "" if RESTART_MANAGER in holders(found, path) else f"{path} was not written by us"
+
+
+def _has(fields: Any, path: str) -> bool:
+    place = fields
+    for step in path.split("."):
+        place = place.get(f"f:{step}") if isinstance(place, dict) else None
+    return place is not None
+
+
+def _value(obj: Object, path: str) -> Any:
+    place: Any = obj
+    for step in path.split("."):
+        place = place.get(step) if isinstance(place, dict) else None
+    return place
+
+
+def _patch(path: str, *, value: bool, uid: str) -> Object:
+    nested: Any = value
+    for step in reversed(path.split(".")):
+        nested = {step: nested}
+    return {**nested, "metadata": {"uid": uid}}
