@@ -67,6 +67,8 @@ class Loss:
     node: str = ""
     by: str = ""
     """UID of the preemptor, where the scheduler named it."""
+    index: str = ""
+    """Completion index of a pod of an Indexed Job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,14 @@ class Health:
     """Members that hold a node and have not ended: what burns while the group is not whole."""
     wanted: int = 0
     """Members that are still to work, from the owner's status."""
+    working: int = 0
+    """Of those the ones that hold a living node and stay."""
+    is_restart_due: bool = False
+    """The group's policy asks for a restart, now; only ever with LOST_A_MEMBER."""
+    look_again_seconds: float | None = None
+    """The state changes by time alone after this long; None: only when something happens."""
+    is_short: bool = False
+    """Fewer members work than its quorum needs, though it had started: remember since when (``GroupFacts.short_since``)."""
 
 
 class Step(StrEnum):
@@ -121,6 +131,8 @@ class Intent:
     step_since: datetime
     attempt: int = 1
     """The how-manieth restart of this group in a row, without it having been whole for long in between."""
+    total: int = 1
+    """The how-manieth restart of this group in all, which ``maxRestarts`` bounds."""
     suspended_by_us: bool = False
     """We wrote suspend=true, so that we may write false: nobody else's suspension is ever ended by us."""
     note: str = ""
@@ -138,3 +150,12 @@ class RestartOutcome(StrEnum):
     """Its work ended meanwhile, or it was deleted: nothing was left to restart."""
     FAILED = "failed"
     """A step took too long or was refused, and the restart was given up with a reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """The last restart of a group, as its condition keeps it: the next one counts on from it."""
+
+    intent: Intent
+    outcome: RestartOutcome
+    ended: datetime
