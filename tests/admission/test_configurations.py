@@ -11,7 +11,7 @@ from tests.admission.attaching import bound
 from tests.builders import Built, job, namespace, pod
 from tests.groups.building import compiled
 from tests.rules.building import FakeWorld, binding, constraints, named, policy, request, rule, selector, situation, text
-from webhook.admission import Endpoint, PolicySet, plan_configurations, webhook_needs
+from webhook.admission import Endpoint, NamespaceScope, PolicySet, plan_configurations, webhook_needs
 from webhook.admission.conditions import condition_text
 from webhook.admission.configurations import CONDITION_NAME
 from webhook.model.groups import PROBE_LABEL
@@ -34,7 +34,7 @@ def holding(*policies: Any, bindings: tuple[Binding, ...] = (binding(),)) -> Pol
 
 
 def webhooks(policies: PolicySet, endpoint: Endpoint = URL) -> dict[str, Object]:
-    planned = plan_configurations(webhook_needs(policies), endpoint, ca_bundle="Q0E=", excluded_namespaces=["kube-system"])
+    planned = plan_configurations(webhook_needs(policies), endpoint, ca_bundle="Q0E=", scope=NamespaceScope())
     assert [one["kind"] for one in planned] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
     return {webhook["name"]: webhook for one in planned for webhook in one["webhooks"]}
 
@@ -213,7 +213,7 @@ def test_a_condition_is_not_asked_of_other_resources_of_the_same_path() -> None:
 
 def test_needs_without_conditions_still_keep_the_probe_out() -> None:
     needs = webhook_needs(holding(policy("true", **FEW))).without_conditions()
-    planned = plan_configurations(needs, URL, ca_bundle="", excluded_namespaces=())
+    planned = plan_configurations(needs, URL, ca_bundle="", scope=NamespaceScope())
     (found,) = planned[1]["webhooks"]
     assert [one["name"] for one in found["matchConditions"]] == ["no-probe-of-our-own"]
     assert "caBundle" not in found["clientConfig"]

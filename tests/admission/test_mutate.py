@@ -15,6 +15,7 @@ from tests.rules.mutating import label, policy
 from webhook.admission import (
     Checker,
     Endpoint,
+    NamespaceScope,
     PolicySet,
     Round,
     apply_defaults,
@@ -178,7 +179,7 @@ JOBS = rule(operations=["CREATE"], api_groups=["batch"], api_versions=["v1"], re
 def test_each_failure_policy_has_a_mutating_webhook_and_fail_comes_first() -> None:
     policies = holding(policy("a", label("a"), failure_policy=IGNORE), policy("b", label("b"), failure_policy=FAIL))
     mutating, _ = plan_configurations(
-        webhook_needs(policies), Endpoint(url="https://localhost"), ca_bundle="", excluded_namespaces=["kube-system"]
+        webhook_needs(policies), Endpoint(url="https://localhost"), ca_bundle="", scope=NamespaceScope()
     )
     assert [(one["name"], one["failurePolicy"], one["reinvocationPolicy"]) for one in mutating["webhooks"]] == [
         ("fail.mutate.gangwarden.dev", "Fail", "IfNeeded"),

@@ -24,3 +24,19 @@ def test_a_process_runs_on_uvloop(command, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(processes, "ClusterProcess", Process)
     assert CliRunner().invoke(command, []).exit_code == 0
     assert loops == ["uvloop"]
+
+
+def test_a_process_keeps_to_the_namespaces_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[processes.Plan] = []
+
+    class Process:
+        def __init__(self, plan: processes.Plan) -> None:
+            plans.append(plan)
+
+        async def run(self) -> None: ...
+
+    monkeypatch.setattr(processes, "ClusterProcess", Process)
+    flags = ["--only-namespace", "a", "--only-namespace", "b"]
+    for command, more in ((processes.serve_command, ["--cert-given"]), (processes.controller_command, [])):
+        assert CliRunner().invoke(command, [*flags, *more]).exit_code == 0
+    assert [(plan.scope.only, plan.cert_given) for plan in plans] == [(("a", "b"), True), (("a", "b"), False)]

@@ -71,6 +71,13 @@ def test_the_namespace_of_the_service_is_never_sent_either(gangwarden: Gangwarde
     assert expression["values"] == ["gangwarden-system", "gw", "kube-system"]
 
 
+def test_only_named_namespaces_are_sent_and_none_that_is_bypassed(gangwarden: Gangwarden, policies: str) -> None:
+    *_, last = planned(gangwarden, *URL, "-p", policies, "--only-namespace", "b", "--only-namespace", "a", "--bypass")
+    _, only, bypass = last["webhooks"][0]["namespaceSelector"]["matchExpressions"]
+    assert only == {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["a", "b"]}
+    assert bypass == {"key": "gangwarden.dev/bypass", "operator": "DoesNotExist"}
+
+
 def test_a_service_is_named_with_its_port_and_its_authority(gangwarden: Gangwarden, policies: str, write: Write) -> None:
     write("certs/ca.crt", "PEM")
     _, validating_ = planned(gangwarden, "--service", "gw/hook:8443", "-p", policies, "--cert-dir", "certs")

@@ -185,3 +185,8 @@ async def test_a_snapshot_can_be_fetched_once(fake: FakeApi, api: Api) -> None:
     snapshot = await fetch_snapshot(api, [JOB, NODE, Kind("nowhere.dev", "v1", "Thing")])
     assert names(snapshot) == ["one"]
     assert (snapshot.knows("", "Node"), snapshot.knows("nowhere.dev", "Thing")) == (True, False)
+
+
+async def test_what_stands_in_no_namespace_is_read_once_however_many_are_given(fake: FakeApi, api: Api) -> None:
+    feed = SnapshotFeed(api, [JOB, Kind("", "v1", "Namespace")], namespaces=["a", "c"])
+    assert sorted(told.partition(" is ")[0] for told in feed.problems()) == ["batch/v1 Job", "batch/v1 Job", "v1 Namespace"]

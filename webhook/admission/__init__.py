@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from webhook.admission.configurations import (
         CONFIGURATION_NAME,
         Endpoint,
+        NamespaceScope,
         PathNeeds,
         WebhookNeeds,
         plan_configurations,
@@ -53,6 +54,7 @@ __all__ = [
     "DefaultsFiller",
     "Endpoint",
     "Ledger",
+    "NamespaceScope",
     "ParamIndex",
     "PathNeeds",
     "PolicySet",
@@ -94,6 +96,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             "configurations": (
                 "CONFIGURATION_NAME",
                 "Endpoint",
+                "NamespaceScope",
                 "PathNeeds",
                 "WebhookNeeds",
                 "plan_configurations",

@@ -22,6 +22,8 @@ from webhook.rules import CompiledHead
 CONFIGURATION_NAME = "gangwarden"
 NEVER_SENT = ("gangwarden-system", "kube-system")
 """Namespaces whose objects no webhook of ours gets, whatever else is excluded."""
+BYPASS_LABEL = "gangwarden.dev/bypass"
+"""On a Namespace, in an emergency (policies/hygiene/guarded-bypass says who may)."""
 CONDITION_NAME = "some-policy-speaks-about-it"
 _TIMEOUT_SECONDS = 10
 _NO_PROBE = {
@@ -41,6 +43,18 @@ class Endpoint:
     service_namespace: str = ""
     service_name: str = ""
     service_port: int = 443
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceScope:
+    """Of which namespaces objects are sent; objects without a namespace are not affected."""
+
+    excluded: Sequence[str] = ()
+    """On top of ``NEVER_SENT`` and of the Service's own."""
+    only: Sequence[str] = ()
+    """Empty: all others."""
+    bypass: bool = False
+    """Leave out namespaces with ``BYPASS_LABEL``. To be guarded: else whoever may label a namespace is free of all policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,15 +114,10 @@ def _path_needs(heads: Sequence[tuple[CompiledHead, bool]]) -> PathNeeds:
     )
 
 
-def plan_configurations(
-    needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, excluded_namespaces: Sequence[str]
-) -> tuple[Object, ...]:
-    """Return the MutatingWebhookConfiguration and ValidatingWebhookConfiguration; ``ca_bundle`` is base64 of PEM.
-
-    ``excluded_namespaces`` come on top of ``NEVER_SENT`` and of the Service's own.
-    """
+def plan_configurations(needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, scope: NamespaceScope) -> tuple[Object, ...]:
+    """Return the MutatingWebhookConfiguration and ValidatingWebhookConfiguration; ``ca_bundle`` is base64 of PEM."""
     own = (endpoint.service_namespace,) if endpoint.service_namespace else ()
-    common = _common((*NEVER_SENT, *own, *excluded_namespaces))
+    common = _common(_namespaces(scope, {*NEVER_SENT, *own, *scope.excluded}))
     bundle = {"caBundle": ca_bundle} if ca_bundle else {}
     reinvoked = {**common, "reinvocationPolicy": "IfNeeded"}
     mutating = [_webhook("mutate", policy, needs.mutating.get(policy, PathNeeds()), common=reinvoked) for policy in FailurePolicy]
@@ -142,11 +151,17 @@ def _webhook(phase: str, policy: FailurePolicy, needs: PathNeeds, *, common: Obj
     }
 
 
-def _common(excluded: Sequence[str]) -> Object:
-    namespaces = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(excluded))}
+def _namespaces(scope: NamespaceScope, excluded: set[str]) -> list[Object]:
+    name = "kubernetes.io/metadata.name"
+    only = [{"key": name, "operator": "In", "values": sorted(set(scope.only))}] if scope.only else []
+    bypass = [{"key": BYPASS_LABEL, "operator": "DoesNotExist"}] if scope.bypass else []
+    return [{"key": name, "operator": "NotIn", "values": sorted(excluded)}, *only, *bypass]
+
+
+def _common(namespaces: Sequence[Object]) -> Object:
     return {
         "matchPolicy": "Equivalent",
-        "namespaceSelector": {"matchExpressions": [namespaces]},
+        "namespaceSelector": {"matchExpressions": namespaces},
         "objectSelector": {"matchExpressions": []},  # of the caller's labels, so nothing may hang on it
         "sideEffects": "None",
         "timeoutSeconds": _TIMEOUT_SECONDS,

@@ -27,8 +27,8 @@ class CapabilityWatch:
     With a ``canary_namespace`` it also finds out what the Job controller does; without, that stays unknown.
     """
 
-    def __init__(self, api: Api, *, canary_namespace: str = "") -> None:
-        self._api, self._canary_namespace = api, canary_namespace
+    def __init__(self, api: Api, *, canary_namespace: str = "", probe_namespace: str = "default") -> None:
+        self._api, self._canary_namespace, self._probe_namespace = api, canary_namespace, probe_namespace
         self._looks = 0
         self.current = Capabilities()
 
@@ -46,7 +46,7 @@ class CapabilityWatch:
                 _LOG.warning("capabilities not probed", error=str(error))
 
     async def _look(self) -> None:
-        found = await probe_capabilities(self._api, known=self.current)
+        found = await probe_capabilities(self._api, known=self.current, namespace=self._probe_namespace)
         native_groups = self.current.native_groups and found.native_jobs
         if self._canary_namespace and found.native_jobs and self._looks % _CANARY_LOOKS == 0:
             native_groups = await self._fly()

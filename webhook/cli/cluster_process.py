@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry
 
-from webhook.admission import Endpoint, exceptions_of
+from webhook.admission import Endpoint, NamespaceScope, exceptions_of
 from webhook.certs import load_profile
 from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart
@@ -55,7 +55,10 @@ class Plan:
     """What certificates are to look like; empty: the shipped profile."""
     endpoint: Endpoint | None = None
     """Where the API server reaches us; None: somebody else keeps the webhook configurations."""
-    excluded_namespaces: tuple[str, ...] = ()
+    scope: NamespaceScope = field(default_factory=NamespaceScope)
+    """Which namespaces are sent; its ``only`` are also the only ones that are followed."""
+    cert_given: bool = False
+    """The certificate is somebody else's: read and checked, never made."""
     namespace: str = "gangwarden-system"
     canary_namespace: str = ""
     """Where a suspended Job may be made to see what the Job controller does; empty: nowhere."""
@@ -85,14 +88,16 @@ class ClusterProcess:
         stop_on_signals(stop)
         async with await connect(self._plan.kubeconfig, self._plan.context) as connection:
             api = Api.over(connection)
-            capabilities = CapabilityWatch(api, canary_namespace=self._plan.canary_namespace)
+            capabilities = CapabilityWatch(
+                api, canary_namespace=self._plan.canary_namespace, probe_namespace=self._probe_namespace()
+            )
             try:
                 await self._run_parts(api, capabilities, stop)
             except* GangwardenError as failures:
                 raise _first(failures) from failures
 
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
-        feed = SnapshotFeed(api, self._kinds())
+        feed = SnapshotFeed(api, self._kinds(), namespaces=self._plan.scope.only)
         owners = OwnerKinds(api, self._store, lambda: feed.want(self._kinds(owners)))
         room = NodeRoom(feed, lambda: capabilities.current)
         webhook = self._webhook_part(api) if self._plan.webhook else None
@@ -150,7 +155,7 @@ class ClusterProcess:
             lambda: [] if feed.synced() else list(feed.problems()),
             stop=stop,
             endpoint=self._plan.endpoint,
-            excluded_namespaces=self._plan.excluded_namespaces,
+            scope=self._plan.scope,
         )
 
     def _webhook_part(self, api: Api) -> WebhookPart:
@@ -163,7 +168,12 @@ class ClusterProcess:
             self._settings,
             material_store(api, directory=self._plan.cert_dir, secret=self._plan.cert_secret),
             profile.with_dns_names(*endpoint_names(self._plan.endpoint)),
+            given_for=endpoint_names(self._plan.endpoint)[:1] if self._plan.cert_given else None,
         )
+
+    def _probe_namespace(self) -> str:
+        """Return where fields are tried out by dry runs: where nothing else may be done, in a namespace that is ours."""
+        return next(iter(self._plan.scope.only), "default")
 
     def _told(self, swap: Swap, feed: SnapshotFeed, room: NodeRoom, webhook: WebhookPart | None, owners: OwnerKinds) -> None:
         if isinstance(swap, Kept):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 import click
 
-from webhook.admission import Endpoint
+from webhook.admission import Endpoint, NamespaceScope
 from webhook.errors import UsageError
 from webhook.policies import moment_of
 
@@ -82,9 +82,25 @@ def now_option(command: Command) -> Command:
     )(command)
 
 
+def only_option(command: Command) -> Command:
+    """Add to which namespaces a process keeps."""
+    return click.option(
+        "--only-namespace",
+        "only_namespaces",
+        multiple=True,
+        metavar="NS",
+        help="Look after these namespaces alone, and ask for no objects of others; may be repeated.",
+    )(command)
+
+
 def endpoint_options(command: Command) -> Command:
-    """Add where the API server reaches the webhook."""
+    """Add where the API server reaches the webhook, and what it sends there."""
     for option in (
+        click.option(
+            "--bypass",
+            is_flag=True,
+            help="Let namespaces with the label gangwarden.dev/bypass go unasked; have the policy guarded-bypass guard it.",
+        ),
         click.option(
             "--exclude-namespace",
             "excluded_namespaces",
@@ -97,6 +113,13 @@ def endpoint_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def scope_of(options: Mapping[str, Any]) -> NamespaceScope:
+    """Return which namespaces are sent, from the flags of ``endpoint_options`` and ``only_option``."""
+    return NamespaceScope(
+        excluded=tuple(options["excluded_namespaces"]), only=tuple(options["only_namespaces"]), bypass=options["bypass"]
+    )
 
 
 def endpoint_of(url: str, service: str) -> Endpoint | None:

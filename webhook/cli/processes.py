@@ -7,8 +7,9 @@ from typing import Any
 import click
 import uvloop
 
+from webhook.admission import NamespaceScope
 from webhook.cli.cluster_process import ClusterProcess, Plan
-from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, policy_option
+from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
 from webhook.server import configure_logging
 
 
@@ -17,6 +18,11 @@ def serving_options(command: Any) -> Any:
     for option in (
         click.option(
             "--cert-profile", default="", metavar="PATH", help="Names and lifetimes of certificates; the shipped ones by default."
+        ),
+        click.option(
+            "--cert-given",
+            is_flag=True,
+            help="The certificate is somebody else's, such as cert-manager's: it is checked and followed, never made.",
         ),
         click.option("--cert-secret", default="", metavar="NS/NAME", help="Secret that replicas share for certificates."),
         click.option(
@@ -57,6 +63,7 @@ def log_option(command: Any) -> Any:
 @policy_option
 @serving_options
 @endpoint_options
+@only_option
 @canary_option
 @log_option
 def serve_command(**options: Any) -> None:
@@ -68,11 +75,21 @@ def serve_command(**options: Any) -> None:
 @cluster_options
 @policy_option
 @controller_options
+@only_option
 @canary_option
 @log_option
 def controller_command(**options: Any) -> None:
     """Run the controller in a cluster; of several replicas one works, by a Lease."""
-    _run(Plan(webhook=False, controller=True, namespace=options["namespace"], **_common(options)), options)
+    _run(
+        Plan(
+            webhook=False,
+            controller=True,
+            namespace=options["namespace"],
+            scope=NamespaceScope(only=options["only_namespaces"]),
+            **_common(options),
+        ),
+        options,
+    )
 
 
 @click.command("run")
@@ -81,6 +98,7 @@ def controller_command(**options: Any) -> None:
 @serving_options
 @endpoint_options
 @controller_options
+@only_option
 @canary_option
 @log_option
 def run_command(**options: Any) -> None:
@@ -105,7 +123,8 @@ def _serving(options: dict[str, Any]) -> dict[str, Any]:
         "cert_secret": options["cert_secret"],
         "cert_profile": options["cert_profile"],
         "endpoint": endpoint_of(options["url"], options["service"]),
-        "excluded_namespaces": tuple(options["excluded_namespaces"]),
+        "cert_given": options["cert_given"],
+        "scope": scope_of(options),
     }
 
 

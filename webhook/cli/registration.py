@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import structlog
 
-from webhook.admission import Endpoint, WebhookNeeds, plan_configurations
+from webhook.admission import Endpoint, NamespaceScope, WebhookNeeds, plan_configurations
 from webhook.errors import ClusterError
 from webhook.model.objects import ObjectKey
 
@@ -19,7 +18,7 @@ _INVALID = 422
 
 
 async def register(
-    live: WebhookConfigurations, needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, excluded: Sequence[str]
+    live: WebhookConfigurations, needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, scope: NamespaceScope
 ) -> tuple[ObjectKey, ...]:
     """Apply the configurations; returns the keys of those that were written. Raises ClusterError.
 
@@ -27,10 +26,10 @@ async def register(
     policy may use; then everything that the rules name is sent to us, which is slower and no less strict.
     """
     try:
-        return await live.apply(plan_configurations(needs, endpoint, ca_bundle=ca_bundle, excluded_namespaces=excluded))
+        return await live.apply(plan_configurations(needs, endpoint, ca_bundle=ca_bundle, scope=scope))
     except ClusterError as error:
         if error.status != _INVALID or "matchConditions" not in str(error):
             raise
         _LOG.warning("match conditions not accepted; all that the rules name is sent", error=str(error))
         plain = needs.without_conditions()
-        return await live.apply(plan_configurations(plain, endpoint, ca_bundle=ca_bundle, excluded_namespaces=excluded))
+        return await live.apply(plan_configurations(plain, endpoint, ca_bundle=ca_bundle, scope=scope))

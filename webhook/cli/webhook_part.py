@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
 
-from webhook.admission import CONFIGURATION_NAME, Endpoint, webhook_needs
+from webhook.admission import CONFIGURATION_NAME, Endpoint, NamespaceScope, webhook_needs
 from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls, why_untrusted
 from webhook.cli.registration import register
 from webhook.cluster import AccessReviews, Api, SecretStore, WebhookConfigurations
@@ -30,10 +30,19 @@ class WebhookPart:
     """Serves reviews and keeps what the API server needs to reach them."""
 
     def __init__(  # noqa: PLR0917 - the parts of one process
-        self, api: Api, store: PolicyStore, metrics: Metrics, settings: Settings, material: MaterialStore, profile: Profile
+        self,
+        api: Api,
+        store: PolicyStore,
+        metrics: Metrics,
+        settings: Settings,
+        material: MaterialStore,
+        profile: Profile,
+        *,
+        given_for: Sequence[str] | None = None,
     ) -> None:
+        """``given_for``: names that a certificate of somebody else must carry: it is checked, never made. None: it is ours."""
         self._api, self._store, self._metrics, self._settings = api, store, metrics, settings
-        self._material_store, self._profile = material, profile
+        self._material_store, self._profile, self._given_for = material, profile, given_for
         self._configurations = WebhookConfigurations(api, CONFIGURATION_NAME)
         self._changed = asyncio.Event()
         self._distrust = ""
@@ -49,10 +58,10 @@ class WebhookPart:
         *,
         stop: asyncio.Event,
         endpoint: Endpoint | None,
-        excluded_namespaces: tuple[str, ...],
+        scope: NamespaceScope,
     ) -> None:
         """Serve until ``stop`` is set and all is drained. With an endpoint the configurations are kept as well."""
-        material = await self._rotator(server=None).renew()
+        material = await self._step(self._rotator(server=None))
         tls = Tls(material)
         rotator = self._rotator(server=tls)
         listening = asyncio.Event()
@@ -76,7 +85,7 @@ class WebhookPart:
             beside = [tasks.create_task(self._watch_trust(rotator))]
             await listening.wait()
             if endpoint is not None:
-                beside.append(tasks.create_task(self._keep(endpoint, excluded_namespaces, rotator, stop=stop)))
+                beside.append(tasks.create_task(self._keep(endpoint, scope, rotator, stop=stop)))
             await serving
             for task in beside:
                 task.cancel()
@@ -90,15 +99,18 @@ class WebhookPart:
             server=server,
         )
 
+    async def _step(self, rotator: Rotator) -> Material:
+        return await rotator.renew() if self._given_for is None else await rotator.follow(self._given_for)
+
     async def _renew(self, rotator: Rotator) -> Material:
-        material = await rotator.renew()
+        material = await self._step(rotator)
         held = rotator.held
         if held is not None and held.leaf is not None:
             self._metrics.certificate_expires("serving", held.leaf.not_after.timestamp())
             self._metrics.certificate_expires("authority", held.authorities[0].not_after.timestamp())
         return material
 
-    async def _keep(self, endpoint: Endpoint, excluded: tuple[str, ...], rotator: Rotator, *, stop: asyncio.Event) -> None:
+    async def _keep(self, endpoint: Endpoint, scope: NamespaceScope, rotator: Rotator, *, stop: asyncio.Event) -> None:
         """Apply the configurations now, whenever the policies change, and as often as certificates are looked at.
 
         Others write there as well, and one that was deleted judges nothing. A refusal is told and tried again; a process
@@ -107,7 +119,7 @@ class WebhookPart:
         while not stop.is_set():
             self._changed.clear()
             try:
-                await self._apply(endpoint, excluded, await rotator.renew())
+                await self._apply(endpoint, scope, await self._step(rotator))
             except GangwardenError as error:
                 _LOG.warning("webhook configurations not written", error=str(error))
                 await asyncio.sleep(_RETRY_SECONDS)
@@ -115,10 +127,10 @@ class WebhookPart:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), self._profile.settings.check_seconds)
 
-    async def _apply(self, endpoint: Endpoint, excluded: tuple[str, ...], material: Material) -> None:
+    async def _apply(self, endpoint: Endpoint, scope: NamespaceScope, material: Material) -> None:
         bundle = base64.b64encode(material.ca).decode()
         needs = webhook_needs(self._store.current)
-        for key in await register(self._configurations, needs, endpoint, ca_bundle=bundle, excluded=excluded):
+        for key in await register(self._configurations, needs, endpoint, ca_bundle=bundle, scope=scope):
             _LOG.info("webhook configuration written", key=str(key))
 
     async def _watch_trust(self, rotator: Rotator) -> None:

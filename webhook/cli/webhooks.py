@@ -7,14 +7,14 @@ import base64
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
 
 from webhook.admission import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_configurations, webhook_needs
 from webhook.certs import load_material
-from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, policy_option
+from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
 from webhook.cli.registration import register
 from webhook.errors import UsageError
 from webhook.policies import bundled_policies, load_policies
@@ -31,13 +31,12 @@ def webhooks_command() -> None:
 @webhooks_command.command("plan")
 @policy_option
 @endpoint_options
+@only_option
 @click.option("--cert-dir", metavar="PATH", help="Certificate folder whose authority becomes the caBundle.")
-def plan_command(
-    policies: tuple[str, ...], cert_dir: str | None, url: str, service: str, excluded_namespaces: tuple[str, ...]
-) -> None:
+def plan_command(policies: tuple[str, ...], cert_dir: str | None, url: str, service: str, **scope: Any) -> None:
     """Print the configurations as YAML."""
     endpoint, needs, bundle = _wanted(policies, cert_dir, url=url, service=service)
-    planned = plan_configurations(needs, endpoint, ca_bundle=bundle, excluded_namespaces=excluded_namespaces)
+    planned = plan_configurations(needs, endpoint, ca_bundle=bundle, scope=scope_of(scope))
     click.echo("---\n".join(yaml.safe_dump(json.loads(json.dumps(one)), sort_keys=False) for one in planned), nl=False)
 
 
@@ -45,6 +44,7 @@ def plan_command(
 @cluster_options
 @policy_option
 @endpoint_options
+@only_option
 @click.option("--cert-dir", metavar="PATH", help="Certificate folder whose authority becomes the caBundle.")
 def apply_command(  # noqa: PLR0917 - click passes flags by name
     kubeconfig: str | None,
@@ -53,13 +53,13 @@ def apply_command(  # noqa: PLR0917 - click passes flags by name
     cert_dir: str | None,
     url: str,
     service: str,
-    excluded_namespaces: tuple[str, ...],
+    **scope: Any,
 ) -> None:
     """Create or change the configurations in place; without --cert-dir the live caBundle stays."""
     endpoint, needs, bundle = _wanted(policies, cert_dir, url=url, service=service)
 
     async def act(live: WebhookConfigurations) -> None:
-        written = await register(live, needs, endpoint, ca_bundle=bundle, excluded=excluded_namespaces)
+        written = await register(live, needs, endpoint, ca_bundle=bundle, scope=scope_of(scope))
         click.echo("\n".join(f"{key} written" for key in written) or "nothing to change")
 
     asyncio.run(_with_cluster(kubeconfig, context, act))

@@ -19,6 +19,7 @@ import structlog
 
 from webhook.cluster.api import Api
 from webhook.cluster.informer import Informer, Name
+from webhook.cluster.mapping import is_cluster_wide
 from webhook.cluster.trim import Trimmer
 from webhook.errors import ClusterError
 from webhook.model.objects import Kind, Object, ObjectKey
@@ -70,7 +71,8 @@ class SnapshotFeed:
             self._drop(kind)
         for kind in wanted.values():
             if kind not in self._informers:
-                self._informers[kind] = tuple(self._informer(kind, namespace) for namespace in self._namespaces)
+                spaces = ("",) if is_cluster_wide(kind) else self._namespaces
+                self._informers[kind] = tuple(self._informer(kind, namespace) for namespace in spaces)
                 self._start(kind)
 
     async def run(self) -> None:

@@ -77,6 +77,12 @@ def _read_table() -> dict[Kind, Mapping]:
 
 KNOWN = _read_table()
 """The kinds that need no discovery, as Kubernetes 1.37 serves them."""
+_CLUSTER_WIDE = frozenset((kind.group, kind.kind) for kind, mapping in KNOWN.items() if not mapping.namespaced)
+
+
+def is_cluster_wide(kind: Kind) -> bool:
+    """Tell whether objects of a kind stand in no namespace; custom kinds that we follow all do stand in one."""
+    return (kind.group, kind.kind) in _CLUSTER_WIDE
 
 
 class Mapper:
