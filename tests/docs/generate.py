@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from textwrap import fill
 
 import click
 import yaml
@@ -21,11 +22,13 @@ from webhook.cel import library
 from webhook.cel.declare import Overload
 from webhook.cel.macros import MACROS
 from webhook.cli import main as command_line
+from webhook.groups.catalogue import Topic, notes_on
 from webhook.policies import SCHEMA_KINDS, schema_of, schema_of_all
 from webhook.reports import json_text
 from webhook.server.metrics import Metrics
 
 WIDTH = 100
+PAGE = 150
 _PART = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -143,6 +146,14 @@ def _lint_rules() -> str:
     return "\n".join(rows) + "\n"
 
 
+def _notes(topic: Topic) -> Callable[[], str]:
+    """Return the part of the runbook on one topic: a heading for each entry, so that an answer can point at it."""
+    return lambda: "\n".join(
+        f"### {note.code}\n\n{fill(note.meaning, PAGE)}\n{fill(f'**Next:** {note.next_step}', PAGE)}\n"
+        for note in notes_on(topic)
+    )
+
+
 def _action_inputs() -> str:
     action = yaml.safe_load((ROOT / ".github/actions/gangwarden/action.yml").read_text())
     rows = ["| input | default | meaning |", "| --- | --- | --- |"]
@@ -162,6 +173,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "limits": _limits,
     "action-inputs": _action_inputs,
     "lint-rules": _lint_rules,
+    "events": _notes(Topic.EVENT),
+    "losses": _notes(Topic.LOSS),
 }
 
 

@@ -12,8 +12,11 @@ import pytest
 
 from tests.docs.pages import ROOT, first_cells, section
 from webhook.errors import PolicyError
+from webhook.groups.catalogue import CATALOGUE, Topic, notes_on
+from webhook.model.disruption import LossCause
 from webhook.model.verdicts import Verdict
 from webhook.policies import load_policies
+from webhook.preemption import telling
 from webhook.rules.cluster import CLUSTER_METHODS
 
 RUNBOOK = ROOT / "docs/runbook.md"
@@ -44,11 +47,15 @@ def texts(*nodes: ast.AST) -> set[str]:
 
 
 def event_reasons() -> set[str]:
-    """Return the reasons of events: those of a Cause, a Tell, and of what the controller holds back."""
+    """Return the reasons of events: of a Cause, a Tell, of what the controller holds back, and of what it tells of losses."""
     found: set[str] = set()
     for call in calls("groups", "controller"):
         if called(call) in {"Cause", "Tell", "_hold"}:
             found |= texts(*call.args, *(word.value for word in call.keywords if word.arg == "reason"))
+    for call in calls("preemption"):
+        if called(call) in {"_everywhere", "_tells", "Tell"}:
+            found |= texts(*call.args)
+    found |= {reason for reason, _ in telling._ENDS.values()}
     return {text for text in found if REASON.fullmatch(text)}
 
 
@@ -71,13 +78,20 @@ def statuses() -> set[str]:
 
 
 def test_every_event_has_an_entry_and_every_entry_an_event() -> None:
-    entries = re.findall(r"^### (\w+)$", section(RUNBOOK, "Events on a Job"), re.MULTILINE)
-    assert set(entries) == event_reasons()
+    assert {note.code for note in notes_on(Topic.EVENT)} == event_reasons()
 
 
-def test_every_entry_of_an_event_says_what_to_do_next() -> None:
-    entries = re.split(r"^### ", section(RUNBOOK, "Events on a Job"), flags=re.MULTILINE)[1:]
-    assert [entry.split()[0] for entry in entries if "**Next:**" not in entry] == []
+def test_every_cause_of_a_loss_has_an_entry() -> None:
+    assert {note.code for note in notes_on(Topic.LOSS)} == {cause.value for cause in LossCause}
+
+
+def test_every_code_is_told_once_and_says_what_to_do_next() -> None:
+    codes = [note.code for topic in Topic for note in notes_on(topic)]
+    assert len(set(codes)) == len(codes) == len(CATALOGUE)
+    for title, topic in (("Events on a Job", Topic.EVENT), ("What takes members", Topic.LOSS)):
+        entries = re.split(r"^### ", section(RUNBOOK, title), flags=re.MULTILINE)[1:]
+        assert [entry.split()[0] for entry in entries] == [note.code for note in notes_on(topic)]
+        assert all("**Next:** " in entry for entry in entries)
 
 
 def test_every_warning_in_the_log_has_an_entry_and_every_entry_a_warning() -> None:
