@@ -56,6 +56,15 @@ def members(count: int, **spec: object) -> list:
             "no room for the whole group",
             id="no room",
         ),
+        pytest.param(
+            pod_group("g")
+            .at("status.conditions", [UNSCHEDULABLE])
+            .at("spec.schedulingConstraints", {"topology": [{"key": "example.dev/rack"}]}),
+            members(4),
+            "GroupUnschedulable",
+            "no room for the whole group within one example.dev/rack, so none of it runs: 0/4 nodes",
+            id="no room in one rack",
+        ),
     ],
 )
 def test_a_group_waits_because(group, pods, reason, words):

@@ -74,7 +74,8 @@ _WAITS = _notes(
     ),
     (
         "GroupUnschedulable",
-        "The scheduler found no room for all of the group at once. Its own words follow.",
+        "The scheduler found no room for all of the group at once, or none within one domain of its topology key. Its own words "
+        "follow.",
         "As for any Pending pod: requests, taints, selectors, topology key. Room for all is needed at the same moment; the group "
         "is tried again when something changes, with pauses that grow.",
     ),

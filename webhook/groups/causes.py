@@ -106,10 +106,18 @@ def _short(group: PlannedGroup, pod_group: Object, members: Sequence[Object]) ->
 def _unschedulable(pod_group: Object, waiting: Sequence[Object]) -> Iterator[Cause]:
     for condition in (pod_group.get("status") or {}).get("conditions") or ():
         if waiting and condition.get("type") == INITIALLY_SCHEDULED and condition.get("status") == "False":
+            key = _topology_key(pod_group)
+            place = f" within one {key}" if key else ""
             yield Cause(
                 "GroupUnschedulable",
-                f"The scheduler found no room for the whole group, so none of it runs: {condition.get('message', '')}",
+                f"The scheduler found no room for the whole group{place}, so none of it runs: {condition.get('message', '')}",
             )
+
+
+def _topology_key(pod_group: Object) -> str:
+    """Return the label key within one value of which the group must stay; the API allows one."""
+    topology = ((pod_group.get("spec") or {}).get("schedulingConstraints") or {}).get("topology") or ()
+    return str(topology[0].get("key") or "") if topology else ""
 
 
 def _quorum(pod_group: Object) -> int:
