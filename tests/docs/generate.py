@@ -25,7 +25,7 @@ from webhook.cli import main as command_line
 from webhook.groups.catalogue import Topic, notes_on
 from webhook.policies import SCHEMA_KINDS, schema_of, schema_of_all
 from webhook.reports import json_text
-from webhook.server.metrics import Metrics
+from webhook.server import GroupMetrics, Metrics
 
 WIDTH = 100
 PAGE = 150
@@ -95,6 +95,7 @@ def _metrics() -> str:
     rows = ["| metric | type | labels | meaning |", "| --- | --- | --- | --- |"]
     registry = CollectorRegistry()
     Metrics(registry)
+    GroupMetrics(registry, stranded=dict, leads=bool)
     for collector in dict.fromkeys(registry._names_to_collectors.values()):
         name = collector._name + ("_total" if collector._type == "counter" else "")
         labels = ", ".join(f"`{label}`" for label in collector._labelnames)

@@ -103,7 +103,8 @@ class Installation:
     def start_controller(self) -> Process:
         """Start one more controller."""
         log = self.directory / f"controller-{len(self.controllers)}.log"
-        process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE], log)
+        status = ["--status-host", "127.0.0.1", "--status-port", str(_free_port())]
+        process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE, *status], log)
         self.controllers.append(process)
         return process
 

@@ -53,7 +53,14 @@ def running(permitted: ControlPlane, tmp_path: Path) -> Iterator[tuple[Process, 
     place = ["--host=127.0.0.1", f"--port={port}", f"--url=https://localhost:{port}", secret]
     webhook = Process(["serve", *place, *account(permitted, ACCOUNTS[0], tmp_path)], tmp_path / "webhook.log")
     controller = Process(
-        ["controller", f"--namespace={SYSTEM_NAMESPACE}", *account(permitted, ACCOUNTS[1], tmp_path)], tmp_path / "controller.log"
+        [
+            "controller",
+            f"--namespace={SYSTEM_NAMESPACE}",
+            "--status-host=127.0.0.1",
+            "--status-port=0",
+            *account(permitted, ACCOUNTS[1], tmp_path),
+        ],
+        tmp_path / "controller.log",
     )
     try:
         yield webhook, controller

@@ -27,7 +27,7 @@ from webhook.errors import GangwardenError
 from webhook.model.groups import SCHEDULING_GROUP
 from webhook.model.objects import Kind
 from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, bundled_policies, bundled_profile, load_policies
-from webhook.server import Metrics, stop_on_signals
+from webhook.server import Metrics, build_status_app, serve, stop_on_signals
 from webhook.settings import Settings
 
 _LOG = structlog.get_logger(__name__)
@@ -60,6 +60,9 @@ class Plan:
     cert_given: bool = False
     """The certificate is somebody else's: read and checked, never made."""
     namespace: str = "gangwarden-system"
+    status_host: str = ""
+    status_port: int | None = None
+    """Where a process without a webhook tells how it is; None: nowhere. A webhook tells it beside its reviews."""
     canary_namespace: str = ""
     """Where a suspended Job may be made to see what the Job controller does; empty: nowhere."""
 
@@ -99,6 +102,7 @@ class ClusterProcess:
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
         feed = SnapshotFeed(api, self._kinds(), namespaces=self._plan.scope.only)
         owners = OwnerKinds(api, self._store, lambda: feed.want(self._kinds(owners)))
+        self._metrics.snapshot_ages(lambda: feed.age_seconds)
         room = NodeRoom(feed, lambda: capabilities.current)
         webhook = self._webhook_part(api) if self._plan.webhook else None
         watcher = PolicyWatcher(
@@ -117,10 +121,13 @@ class ClusterProcess:
                 settings=self._settings.controller,
                 view=room.view,
                 owners=owners.places,
+                registry=self._metrics.registry,
             )
         async with asyncio.TaskGroup() as tasks:
             beside = [tasks.create_task(feed.run())]
             tasks.create_task(watcher.run(stop))
+            if self._plan.status_port is not None:
+                tasks.create_task(self._tell_status(feed, self._plan.status_port, stop))
             await _unless(stop, self._know(feed, capabilities, owners))
             if not stop.is_set():
                 beside.append(tasks.create_task(capabilities.run()))
@@ -152,11 +159,19 @@ class ClusterProcess:
         )
         await webhook.run(
             reviewer,
-            lambda: [] if feed.synced() else list(feed.problems()),
+            lambda: _unmet(feed),
             stop=stop,
             endpoint=self._plan.endpoint,
             scope=self._plan.scope,
         )
+
+    async def _tell_status(self, feed: SnapshotFeed, port: int, stop: asyncio.Event) -> None:
+        """Answer on health, readiness and metrics: without TLS, for there is nothing secret in them."""
+        place = replace(
+            self._settings.serving, host=self._plan.status_host or self._settings.serving.host, port=port, drain_seconds=0.0
+        )
+        app = build_status_app(lambda: _unmet(feed), metrics=self._metrics, stop=stop)
+        await serve(app, None, place, stop=stop, started=lambda given: _LOG.info("telling status", port=given))
 
     def _webhook_part(self, api: Api) -> WebhookPart:
         path = Path(self._plan.cert_profile) if self._plan.cert_profile else bundled_profile()
@@ -203,6 +218,10 @@ class ClusterProcess:
         fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *followed)}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())
+
+
+def _unmet(feed: SnapshotFeed) -> list[str]:
+    return [] if feed.synced() else list(feed.problems())
 
 
 async def _unless(stop: asyncio.Event, waiting: Coroutine[Any, Any, None]) -> None:

@@ -7,7 +7,10 @@ import secrets
 import socket
 from collections.abc import Callable, Collection, Sequence
 
+from prometheus_client import CollectorRegistry
+
 from webhook.admission import SnapshotWorld
+from webhook.cli.recording import GroupRecorder
 from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, SnapshotFeed
 from webhook.controller import Controller, Shortfall
 from webhook.model.actions import PlannedAction, Tell
@@ -47,10 +50,12 @@ class ControllerPart:
         capabilities: Callable[[], Capabilities],
         settings: ControllerSettings,
         owners: Callable[[], Collection[tuple[str, str]]],
+        registry: CollectorRegistry,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
     ) -> None:
         name = identity()
         self._elector = Elector(api, settings, identity=name)
+        self._recorder = GroupRecorder(registry, leads=lambda: self._elector.leading)
         fenced = api.fenced(self._elector.fence)
         self._controller = Controller(
             feed,
@@ -65,7 +70,13 @@ class ControllerPart:
 
     async def run(self) -> None:
         """Lead whenever possible, until cancelled."""
-        await self._elector.run(self._controller.run)
+        await self._elector.run(self._work)
+
+    async def _work(self) -> None:
+        try:
+            await self._controller.run()
+        finally:
+            self._recorder.stopped()
 
 
 def identity() -> str:

@@ -42,6 +42,22 @@ def controller_options(command: Any) -> Any:
     )(command)
 
 
+def status_options(command: Any) -> Any:
+    """Add where a process without a webhook tells how it is."""
+    for option in (
+        click.option(
+            "--status-port",
+            default=9444,
+            show_default=True,
+            metavar="N",
+            help="Port of /healthz, /readyz and /metrics, without TLS; 0 takes a free one.",
+        ),
+        click.option("--status-host", default="0.0.0.0", show_default=True, help="Address of that port."),  # noqa: S104 - as above
+    ):
+        command = option(command)
+    return command
+
+
 def canary_option(command: Any) -> Any:
     """Add where the Job controller is tried out."""
     return click.option(
@@ -75,6 +91,7 @@ def serve_command(**options: Any) -> None:
 @cluster_options
 @policy_option
 @controller_options
+@status_options
 @only_option
 @canary_option
 @log_option
@@ -86,6 +103,8 @@ def controller_command(**options: Any) -> None:
             controller=True,
             namespace=options["namespace"],
             scope=NamespaceScope(only=options["only_namespaces"]),
+            status_host=options["status_host"],
+            status_port=options["status_port"],
             **_common(options),
         ),
         options,

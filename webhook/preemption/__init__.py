@@ -1,7 +1,48 @@
-"""Whole groups and the room they need: what nodes hold, who fits where. Knows no CEL policy, no client and no clock."""
+"""Whole groups: in what state they are, what took their members, what may be done about it, and the room that they need.
+
+Knows the words of the model and the groups of a workload. Knows no CEL policy, no client and no clock.
+"""
 
 from webhook.preemption.answers import NodeRoomView
+from webhook.preemption.budgets import BudgetAnswer, BudgetsAllow, BudgetsHold, judge_budgets
 from webhook.preemption.capacity import Capacity
+from webhook.preemption.deadnodes import DeadNode, death_of
 from webhook.preemption.demand import demand_of
+from webhook.preemption.facts import BUDGET_KIND, GroupFacts, gather_facts
+from webhook.preemption.foreign import Hand, Means, hand_on, is_held_down
+from webhook.preemption.health import judge_health
+from webhook.preemption.losses import loss_of_gone, preemptor_in
+from webhook.preemption.membership import is_proved, owner_reference
+from webhook.preemption.quorum import quorum_place, quorum_to_set
+from webhook.preemption.rollcall import RollCall, call_roll
+from webhook.preemption.stranded import StrandedTime, burning
 
-__all__ = ["Capacity", "NodeRoomView", "demand_of"]
+__all__ = [
+    "BUDGET_KIND",
+    "BudgetAnswer",
+    "BudgetsAllow",
+    "BudgetsHold",
+    "Capacity",
+    "DeadNode",
+    "GroupFacts",
+    "Hand",
+    "Means",
+    "NodeRoomView",
+    "RollCall",
+    "StrandedTime",
+    "burning",
+    "call_roll",
+    "death_of",
+    "demand_of",
+    "gather_facts",
+    "hand_on",
+    "is_held_down",
+    "is_proved",
+    "judge_budgets",
+    "judge_health",
+    "loss_of_gone",
+    "owner_reference",
+    "preemptor_in",
+    "quorum_place",
+    "quorum_to_set",
+]

@@ -63,6 +63,13 @@ def build_app(
     return app
 
 
+def build_status_app(readiness: Callable[[], list[str]], *, metrics: Metrics, stop: asyncio.Event) -> Starlette:
+    """Build the application of a process that answers no reviews: how it is, and what it counts."""
+    app = Starlette(routes=_status_routes(readiness, metrics, stop))
+    app.router.redirect_slashes = False
+    return app
+
+
 def _endpoints(reviewer: Reviewer, evictions: Reviewer | None) -> list[Endpoint]:
     found = [
         Endpoint(path=f"/{phase.value}/{policy.value.lower()}", reviewer=reviewer, phase=phase, failure_policy=policy)

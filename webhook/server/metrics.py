@@ -5,7 +5,7 @@ One registry, handed in: a test, or a process that serves and controls side by s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
@@ -61,6 +61,11 @@ class Metrics:
         self._expiry = Gauge(
             "gangwarden_certificate_expiry_timestamp_seconds", "When a certificate expires.", ["use"], registry=registry
         )
+        self._age = Gauge(
+            "gangwarden_snapshot_age_seconds",
+            "How long ago the API server was last heard of, by the followed kind for which that is longest.",
+            registry=registry,
+        )
 
     def answered(self, path: str, seconds: float, *, operation: str, kind: str, verdict: str) -> None:
         """Count one answer; what a caller may invent is bounded, for each label value costs memory for good."""
@@ -100,6 +105,10 @@ class Metrics:
     def certificate_expires(self, use: str, at: float) -> None:
         """Note when the certificate for this use (``serving``, ``authority``) ends, in seconds since the epoch."""
         self._expiry.labels(use=use).set(at)
+
+    def snapshot_ages(self, age_seconds: Callable[[], float]) -> None:
+        """Ask this at each scrape how old the snapshot is."""
+        self._age.set_function(age_seconds)
 
     def render(self, accept: str) -> tuple[bytes, str]:
         """Return the page and its content type, in the format that the scraper accepts."""
