@@ -192,7 +192,7 @@ def quorum(actions: tuple[PlannedAction, ...]) -> list[int]:
     ("workload", "expected"),
     [
         pytest.param(attached().annotate(MIN_COUNT_ANNOTATION, "2"), [2], id="a lower quorum"),
-        pytest.param(attached().at("spec.parallelism", 6), [6], id="more pods"),
+        pytest.param(attached().at("spec.parallelism", 6).at("spec.completions", 6), [6], id="more pods"),
         pytest.param(
             attached().at("spec.parallelism", 3).annotate(MIN_COUNT_ANNOTATION, "4"), [3], id="fewer pods than the quorum"
         ),

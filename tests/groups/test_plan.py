@@ -28,6 +28,11 @@ def acts(*objects: Object, owner: Object = JOB, plan: GroupPlan = PLAN):
     return plan_group(owner, plan, snapshot_of(objects))
 
 
+def of_size(count: int, owner: Object = JOB) -> Object:
+    """Return the Job with as many pods to run."""
+    return owner | {"spec": owner["spec"] | {"parallelism": count, "completions": count}}
+
+
 def changed(obj: Object, **metadata: object) -> Object:
     return obj | {"metadata": obj["metadata"] | metadata}
 
@@ -55,13 +60,19 @@ def resized(count: int, **parts: object) -> GroupPlan:
 @pytest.mark.parametrize("count", [6, 3], ids=["up", "down"])
 def test_the_quorum_follows_the_workload_and_nothing_else_is_stated(count):
     """Whatever else were stated once would have to be stated for ever, also by a later policy that has it not."""
-    group, workload = acts(*STORED, plan=resized(count, topology_key="rack", priority_class_name="other"))
+    group, workload = acts(*STORED, owner=of_size(count), plan=resized(count, topology_key="rack", priority_class_name="other"))
     quorum = {"schedulingPolicy": {"gang": {"minCount": count}}}
     assert (group.object["kind"], group.object["spec"], group.is_new) == ("PodGroup", quorum, False)
     assert (workload.object["kind"], workload.object["spec"]) == (
         "Workload",
         {"podGroupTemplates": [{"name": "workers"} | quorum]},
     )
+
+
+def test_the_quorum_follows_what_is_left_of_the_job_and_the_workload_says_what_was_asked():
+    """Once some have succeeded, a quorum of all can never be met again: the scheduler counts only pods that have not ended."""
+    (group,) = acts(*STORED, owner=JOB | {"status": {"succeeded": 1}})
+    assert (group.object["kind"], group.object["spec"]["schedulingPolicy"]) == ("PodGroup", {"gang": {"minCount": 3}})
 
 
 def test_a_gang_does_not_become_a_basic_group_nor_the_other_way_round():
@@ -89,7 +100,7 @@ def test_of_two_groups_only_the_one_with_pods_moves():
     owner = JOB | {"spec": JOB["spec"] | {"driver": {"spec": {"schedulingGroup": {"podGroupName": "train-0b"}}}}}
     stored = [workload_object(owner, plan), *(pod_group_object(owner, plan, group) for group in plan.groups)]
     moved = replace(PLAN, groups=(replace(GROUP, count=6, min_count=6), replace(driver, count=0, min_count=1)))
-    group, workload = acts(*stored, owner=owner, plan=moved)
+    group, workload = acts(*stored, owner=of_size(6, owner), plan=moved)
     assert group.object["metadata"]["name"] == "train-0a"
     assert [one["schedulingPolicy"]["gang"]["minCount"] for one in workload.object["spec"]["podGroupTemplates"]] == [6, 4]
 
@@ -141,8 +152,8 @@ def test_a_group_whose_job_was_created_anew_at_once_is_waited_for():
 
 def test_a_workload_of_somebody_else_is_left_alone():
     stranger = changed(STORED[0], ownerReferences=[])
-    assert acts(stranger, STORED[1], plan=resized(6))[0].object["kind"] == "PodGroup"
-    assert len(acts(stranger, STORED[1], plan=resized(6))) == 1
+    (action,) = acts(stranger, STORED[1], owner=of_size(6), plan=resized(6))
+    assert action.object["kind"] == "PodGroup"
 
 
 NAMED_ELSEWHERE = job().at("spec.template.spec.schedulingGroup", {"podGroupName": "mine"})

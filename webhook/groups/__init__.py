@@ -6,7 +6,7 @@ client and no clock; it never asks the cluster and never creates anything: it re
 
 from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
 from webhook.groups.causes import Cause, why_waiting
-from webhook.groups.claims import foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
+from webhook.groups.claims import foreign_manager, foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.members import Member, find_member, seen_keys
 from webhook.groups.names import (
@@ -24,6 +24,7 @@ from webhook.groups.orphans import plan_orphans
 from webhook.groups.owners import owners_above
 from webhook.groups.paths import read_path
 from webhook.groups.plan import missing_groups, plan_group
+from webhook.groups.quorum import is_draining_queue, repaired_quorum, still_to_run
 from webhook.groups.recorded import is_whole, place_recorded, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
 from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
@@ -44,11 +45,13 @@ __all__ = [
     "choose_route",
     "compile_workload",
     "find_member",
+    "foreign_manager",
     "foreign_system",
     "group_name",
     "has_ended",
     "has_native_scheduling",
     "is_cron_jobs",
+    "is_draining_queue",
     "is_finished",
     "is_job",
     "is_native",
@@ -74,11 +77,13 @@ __all__ = [
     "reason_to_leave_alone",
     "recorded_names",
     "recorded_policy",
+    "repaired_quorum",
     "resolve_groups",
     "restore_stamp",
     "schedule",
     "seen_keys",
     "stamp",
+    "still_to_run",
     "why_waiting",
     "workload_object",
 ]

@@ -49,13 +49,20 @@ def reason_to_leave_alone(workload: Object, paths: tuple[str, ...], *, stale: fr
         return f"it is controlled by {owner.get('kind')} {owner.get('name')}, which decides for it"
     if annotations_of(workload).get(DELEGATED_ANNOTATION):
         return f"its annotation {DELEGATED_ANNOTATION} says that its owner declares its group"
+    if manager := foreign_manager(workload):
+        return manager
+    named = [group for path in paths for group in _given(workload, f"{path}.spec.schedulingGroup")]
+    if any(not isinstance(group, dict) or str(group.get("podGroupName")) not in stale for group in named):
+        return "its pod template names a schedulingGroup already"
+    return ""
+
+
+def foreign_manager(workload: Object) -> str:
+    """Return how a workload says that another than its kind's own controller runs it; empty where it does not."""
     for path in _MANAGERS:
         for manager in _given(workload, path):
             if _is_stranger(str(manager), workload):
                 return f"{path} gives it to {manager}"
-    named = [group for path in paths for group in _given(workload, f"{path}.spec.schedulingGroup")]
-    if any(not isinstance(group, dict) or str(group.get("podGroupName")) not in stale for group in named):
-        return "its pod template names a schedulingGroup already"
     return ""
 
 

@@ -10,6 +10,7 @@ from webhook.groups.native import is_job
 from webhook.groups.objects import pod_group_object, workload_name, workload_object
 from webhook.groups.orphans import is_left_behind
 from webhook.groups.paths import read_path
+from webhook.groups.quorum import with_repaired_quorum
 from webhook.groups.states import is_finished
 from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, GroupPlan, PlannedGroup
@@ -59,7 +60,7 @@ def _plan_pod_groups(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iter
     for group in plan.groups:
         if not group.count:
             continue
-        wanted = pod_group_object(owner, plan, group)
+        wanted = pod_group_object(owner, plan, with_repaired_quorum(group, owner))
         found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, group.pod_group))
         if found is None:
             reason = f"Pods wait for PodGroup {group.pod_group}, which does not exist yet."

@@ -11,6 +11,8 @@ from webhook.model.objects import Object, ObjectKey
 Bucket = Mapping[str, Object]
 """Objects of one kind in one namespace, by name."""
 
+_NOTHING: Bucket = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -31,6 +33,10 @@ class Snapshot:
         chosen = spaces.values() if namespace is None else (spaces.get(namespace, {}),)
         for bucket in chosen:
             yield from bucket.values()
+
+    def bucket(self, group: str, kind: str, namespace: str) -> Bucket:
+        """Return the objects of a kind in one namespace, by name, without looking at any."""
+        return self.buckets.get((group, kind), {}).get(namespace, _NOTHING)
 
     def knows(self, group: str, kind: str) -> bool:
         """Tell whether this kind is watched at all; a kind that is not watched is unknown, not absent."""

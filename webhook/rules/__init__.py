@@ -27,7 +27,7 @@ from webhook.rules.mutations import CompiledMutating, CompiledMutation, compile_
 from webhook.rules.params import collect_params
 from webhook.rules.problems import RuleProblem
 from webhook.rules.run import Run
-from webhook.rules.selectors import selects
+from webhook.rules.selectors import selector_of, selects
 from webhook.rules.world import Situation, World, bare_namespace
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "mutation_denial_text",
     "references",
     "rule_on",
+    "selector_of",
     "selects",
     "sort_of",
     "warning_text",

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from webhook.model.objects import Object
 from webhook.model.policies import LabelSelector, Requirement
+
+
+def selector_of(given: Object) -> LabelSelector:
+    """Read a ``metav1.LabelSelector`` that the API server has validated."""
+    return LabelSelector(
+        match_labels=tuple((given.get("matchLabels") or {}).items()),
+        match_expressions=tuple(
+            Requirement(key=each["key"], operator=each["operator"], values=tuple(each.get("values") or ()))
+            for each in given.get("matchExpressions") or ()
+        ),
+    )
 
 
 def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:

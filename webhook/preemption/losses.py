@@ -1,0 +1,116 @@
+"""What took a member: facts only, never an announcement.
+
+A DisruptionTarget condition alone is none: where somebody vetoes the scheduler's delete, the pod carries it for ever and runs
+on (experiments 10.4). It counts together with a deletion, with a failure, or once the pod is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from webhook.groups import has_ended
+from webhook.model.disruption import Loss, LossCause
+from webhook.model.objects import Object, labels_of, metadata_of
+from webhook.preemption.deadnodes import death_of
+from webhook.preemption.facts import GroupFacts
+from webhook.preemption.moments import asked_to_go, created, latest, moment
+
+INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+_BY_KUBELET = re.compile(
+    r"Evicted|NodeShutdown|Shutdown|Terminated|NodeLost|NodeAffinity|Preempting|OutOf\w+|UnexpectedAdmissionError"
+)
+"""status.reason of pods that the kubelet ends or refuses (pkg/kubelet/eviction, nodeshutdown, lifecycle, preemption): not
+every one of these ways sets DisruptionTarget. ``DeadlineExceeded`` is the pod's own limit and stays its own failure."""
+_PREEMPTOR = re.compile(r"[Pp]reempted by (?:pod|podgroup|compositepodgroup) ([0-9a-fA-F-]{8,})")
+
+
+def loss_of(pod: Object, facts: GroupFacts) -> Loss | None:
+    """Return how a member that is still there was lost; None while it works, waits or has succeeded."""
+    phase = _phase(pod)
+    if phase == "Succeeded":
+        return None
+    if phase == "Failed" or metadata_of(pod).get("deletionTimestamp"):
+        return _as_written(pod)
+    spec = pod.get("spec") or {}
+    dead = death_of(str(spec.get("nodeName") or ""), facts)
+    return None if dead is None else _loss(pod, dead.cause, dead.since, dead.message)
+
+
+def loss_of_gone(last: Object, now: datetime) -> Loss | None:
+    """Return how a pod was lost that exists no more, by what was last seen of it; None where it had succeeded or had no node."""
+    if _phase(last) == "Succeeded" or not (last.get("spec") or {}).get("nodeName"):
+        return None
+    written = _as_written(last)
+    return _loss(last, written.cause, asked_to_go(last) or (written.since if has_ended(last) else now), written.message)
+
+
+def preemptor_in(text: str) -> str:
+    """Return the UID of the preemptor from the message of the scheduler's event ``Preempted``; empty where it names none.
+
+    The condition on the pod does not name it (pkg/scheduler/framework/preemption/executor.go).
+    """
+    found = _PREEMPTOR.search(text)
+    return found[1] if found else ""
+
+
+def _as_written(pod: Object) -> Loss:
+    status = pod.get("status") or {}
+    target = _disruption_target(pod)
+    if target is not None:
+        cause = _named(str(target.get("reason") or ""))
+        since = moment(target.get("lastTransitionTime")) or asked_to_go(pod) or _ended(pod)
+        return _loss(pod, cause, since, str(target.get("message") or ""))
+    reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
+    if _BY_KUBELET.fullmatch(reason):
+        return _loss(pod, LossCause.KUBELET, _ended(pod), f"{reason}: {message}" if message else reason)
+    if _phase(pod) == "Failed":
+        return _loss(pod, LossCause.FAILED, _ended(pod), f"{reason} {message}".strip() or _exit_of(pod))
+    return _loss(pod, LossCause.DELETED, asked_to_go(pod) or created(pod), "")
+
+
+def _loss(pod: Object, cause: LossCause, since: datetime, message: str) -> Loss:
+    meta = metadata_of(pod)
+    return Loss(
+        pod=str(meta.get("name")),
+        uid=str(meta.get("uid")),
+        cause=cause,
+        since=since,
+        message=message,
+        node=str((pod.get("spec") or {}).get("nodeName") or ""),
+        by=preemptor_in(message),
+        index=str(labels_of(pod).get(INDEX_LABEL) or ""),
+    )
+
+
+def _named(reason: str) -> LossCause:
+    """Return the cause of a DisruptionTarget reason; one that we do not know is somebody's deletion."""
+    known = {cause.value: cause for cause in LossCause}
+    return known.get(reason, LossCause.DELETED)
+
+
+def _disruption_target(pod: Object) -> Object | None:
+    conditions: list[Object] = (pod.get("status") or {}).get("conditions") or []
+    return next((one for one in conditions if one.get("type") == "DisruptionTarget" and one.get("status") == "True"), None)
+
+
+def _ended(pod: Object) -> datetime:
+    """Return when a pod ended: when its last container did; at the earliest when it was created."""
+    return latest(moment(one.get("finishedAt")) for one in _terminated(pod)) or asked_to_go(pod) or created(pod)
+
+
+def _exit_of(pod: Object) -> str:
+    for one in _terminated(pod):
+        if one.get("exitCode"):
+            return f"exit code {one['exitCode']}" + (f" ({one['reason']})" if one.get("reason") else "")
+    return ""
+
+
+def _terminated(pod: Object) -> list[Object]:
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    states = [(one.get("state") or {}).get("terminated") for one in statuses]
+    return [state for state in states if state]
+
+
+def _phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase") or "")

@@ -1,0 +1,120 @@
+"""Who is there: the members of a group by what they do now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from webhook.groups import is_job, repaired_quorum, still_to_run
+from webhook.model.disruption import Loss
+from webhook.model.objects import Object, labels_of, metadata_of
+from webhook.preemption.deadnodes import absence_ends_seconds
+from webhook.preemption.facts import GroupFacts
+from webhook.preemption.losses import INDEX_LABEL, loss_of
+from webhook.preemption.moments import created
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollCall:
+    """The members of a group, each in one place; and how many there should be."""
+
+    working: tuple[Object, ...]
+    """On a living node, neither ended nor on the way out."""
+    waiting: tuple[Object, ...]
+    """Without a node, and not on the way out."""
+    leaving: tuple[Object, ...]
+    """Not ended, and deleted or on a dead node: the scheduler still counts them."""
+    succeeded: tuple[Object, ...]
+    failed: tuple[Object, ...]
+    losses: tuple[Loss, ...]
+    """Of members that nobody has replaced yet, earliest first."""
+    wanted: int
+    """Members that are still to work at the same time."""
+    needed: int
+    """The quorum as far as it can still be met; 0 for a basic group."""
+    unsure_seconds: float | None
+    """In how long it will be known whether a node that is missing is gone."""
+
+    @property
+    def unfinished(self) -> tuple[Object, ...]:
+        """Return the members that have not ended."""
+        return (*self.working, *self.waiting, *self.leaving)
+
+    @property
+    def bound(self) -> int:
+        """Count the members that hold a node."""
+        return sum(bool((pod.get("spec") or {}).get("nodeName")) for pod in self.unfinished)
+
+
+def call_roll(facts: GroupFacts) -> RollCall:
+    """Find out who works, who waits and who was lost."""
+    places: dict[str, list[Object]] = {"working": [], "waiting": [], "leaving": [], "succeeded": [], "failed": []}
+    losses = list(facts.losses)
+    for pod in facts.members:
+        loss = loss_of(pod, facts)
+        place = _place(pod, loss)
+        places[place].append(pod)
+        if loss is not None and (pod.get("spec") or {}).get("nodeName"):
+            losses.append(loss)
+    succeeded = _succeeded(places["succeeded"])
+    wanted = _wanted(facts, succeeded)
+    unsure = [absence_ends_seconds(str((pod.get("spec") or {}).get("nodeName") or ""), facts) for pod in places["working"]]
+    return RollCall(
+        **{name: tuple(pods) for name, pods in places.items()},
+        losses=_open(losses, (*places["working"], *places["succeeded"])),
+        wanted=wanted,
+        needed=_needed(facts, succeeded, wanted),
+        unsure_seconds=min((seconds for seconds in unsure if seconds is not None), default=None),
+    )
+
+
+def _place(pod: Object, loss: Loss | None) -> str:
+    phase = (pod.get("status") or {}).get("phase")
+    if phase in ("Succeeded", "Failed"):
+        return "succeeded" if phase == "Succeeded" else "failed"
+    if loss is not None:
+        return "leaving"
+    return "working" if (pod.get("spec") or {}).get("nodeName") else "waiting"
+
+
+def _succeeded(pods: list[Object]) -> int:
+    """Count what succeeded: an index may have succeeded twice."""
+    indexes = {labels_of(pod).get(INDEX_LABEL) or metadata_of(pod).get("uid") for pod in pods}
+    return len(indexes)
+
+
+def _wanted(facts: GroupFacts, succeeded: int) -> int:
+    if facts.owner is not None and is_job(facts.owner):
+        return still_to_run(facts.owner, succeeded=succeeded)
+    count = facts.planned.count if facts.planned is not None else facts.quorum or len(facts.members)
+    return max(count - succeeded, 0)
+
+
+def _needed(facts: GroupFacts, succeeded: int, wanted: int) -> int:
+    if facts.asked is None or facts.quorum is None:
+        return 0
+    if facts.owner is not None and is_job(facts.owner):
+        return repaired_quorum(facts.asked, facts.owner, succeeded=succeeded)
+    return max(min(facts.asked, wanted), 1)
+
+
+def _open(losses: list[Loss], replacing: Iterable[Object]) -> tuple[Loss, ...]:
+    """Leave out losses that a later member made good: the same index again, or any pod that was created since, one for one."""
+    if not losses:
+        return ()
+    members = sorted(((created(pod), str(labels_of(pod).get(INDEX_LABEL) or "")) for pod in replacing), reverse=True)
+    newest: dict[str, datetime] = {}
+    for at, index in members:
+        newest.setdefault(index, at)
+    spare = [at for at, _ in members]
+    found = []
+    for loss in sorted(losses, key=lambda one: (one.since, one.pod), reverse=True):
+        since = loss.since.replace(microsecond=0)  # creation times are whole seconds
+        if loss.index and any(newest):
+            is_replaced = loss.index in newest and newest[loss.index] >= since
+        else:
+            is_replaced = bool(spare) and spare[0] >= since and bool(spare.pop(0))
+        if not is_replaced:
+            found.append(loss)
+    return tuple(reversed(found))
