@@ -222,7 +222,7 @@ class FakeApi:
         return web.json_response(await self.put(request.path, request.body))
 
     async def _patch(self, request: Request) -> web.Response:
-        path = request.path.removesuffix("/status")
+        path = request.path.removesuffix("/status").removesuffix("/scale")
         live = self.objects.get(path)
         if live is None and "apply" not in request.headers["Content-Type"]:
             return _status(404, "NotFound", f"{path} not found")

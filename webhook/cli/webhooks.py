@@ -20,7 +20,7 @@ from webhook.errors import UsageError
 from webhook.policies import bundled_policies, load_policies
 
 if TYPE_CHECKING:
-    from webhook.cluster import WebhookConfigurations
+    from webhook.cluster import Api
 
 
 @click.group("webhooks")
@@ -58,7 +58,10 @@ def apply_command(  # noqa: PLR0917 - click passes flags by name
     """Create or change the configurations in place; without --cert-dir the live caBundle stays."""
     endpoint, needs, bundle = _wanted(policies, cert_dir, url=url, service=service)
 
-    async def act(live: WebhookConfigurations) -> None:
+    from webhook.cluster import WebhookConfigurations  # noqa: PLC0415 - ``plan`` needs no Kubernetes client
+
+    async def act(api: Api) -> None:
+        live = WebhookConfigurations(api, CONFIGURATION_NAME)
         written = await register(live, needs, endpoint, ca_bundle=bundle, scope=scope_of(scope))
         click.echo("\n".join(f"{key} written" for key in written) or "nothing to change")
 
@@ -67,23 +70,65 @@ def apply_command(  # noqa: PLR0917 - click passes flags by name
 
 @webhooks_command.command("delete")
 @cluster_options
-def delete_command(kubeconfig: str | None, context: str | None) -> None:
-    """Take the configurations away: from then on nothing is sent to the webhook."""
+@policy_option
+@only_option
+@click.option("--binding", "bindings", multiple=True, metavar="NAME", help="Delete this binding of a native policy first.")
+@click.option("--deployment", default="", metavar="NS/NAME", help="Scale this Deployment of replicas to zero, and wait for it.")
+@click.option("--create-groups", is_flag=True, help="Last, create the group objects that stamped workloads still wait for.")
+@click.option(
+    "--timeout", "patience_seconds", default=120.0, metavar="SECONDS", show_default=True, help="For the replicas to end."
+)
+def delete_command(  # noqa: PLR0917 - click passes flags by name
+    kubeconfig: str | None,
+    context: str | None,
+    policies: tuple[str, ...],
+    only_namespaces: tuple[str, ...],
+    bindings: tuple[str, ...],
+    deployment: str,
+    create_groups: bool,
+    patience_seconds: float,
+) -> None:
+    """Take the configurations away: from then on nothing is sent to the webhook.
 
-    async def act(live: WebhookConfigurations) -> None:
-        removed = await live.delete()
-        click.echo("\n".join(f"{key} deleted" for key in removed) or "there was none")
+    A replica with --url or --service writes them again: end it before, or name its --deployment.
+    """
+    from webhook.cli.departure import settle, unbind, withdraw  # noqa: PLC0415 - ``plan`` needs no Kubernetes client
+
+    namespace, slash, name = deployment.partition("/")
+    if deployment and not (namespace and slash and name):
+        raise UsageError(f"--deployment {deployment} must be NAMESPACE/NAME")
+
+    async def act(api: Api) -> None:
+        for line in await unbind(api, bindings):
+            click.echo(line)
+        removed = await withdraw(api, namespace=namespace, deployment=name, patience_seconds=patience_seconds)
+        click.echo("\n".join(removed) or "there was none")
+        if create_groups:
+            for line in await settle(api, policies or (bundled_policies(),), namespaces=only_namespaces):
+                click.echo(line)
 
     asyncio.run(_with_cluster(kubeconfig, context, act))
 
 
-async def _with_cluster(
-    kubeconfig: str | None, context: str | None, act: Callable[[WebhookConfigurations], Awaitable[None]]
-) -> None:
-    from webhook.cluster import Api, WebhookConfigurations, connect  # noqa: PLC0415 - ``plan`` needs no Kubernetes client
+@webhooks_command.command("probe")
+@cluster_options
+@click.option("--namespace", default="default", show_default=True, metavar="NS", help="Where the Job would be created.")
+@click.option("--timeout", "timeout_seconds", default=120.0, show_default=True, metavar="SECONDS", help="How long to try.")
+def probe_command(kubeconfig: str | None, context: str | None, namespace: str, timeout_seconds: float) -> None:
+    """Wait until the API server really calls the webhook, seen by a labelled Job that is not stored (dry run)."""
+    from webhook.cli.calling import look_for_a_call  # noqa: PLC0415 - as above
+
+    async def act(api: Api) -> None:
+        click.echo(await look_for_a_call(api, namespace=namespace, timeout_seconds=timeout_seconds))
+
+    asyncio.run(_with_cluster(kubeconfig, context, act))
+
+
+async def _with_cluster(kubeconfig: str | None, context: str | None, act: Callable[[Api], Awaitable[None]]) -> None:
+    from webhook.cluster import Api, connect  # noqa: PLC0415 - ``plan`` needs no Kubernetes client
 
     async with await connect(kubeconfig, context) as connection:
-        await act(WebhookConfigurations(Api.over(connection), CONFIGURATION_NAME))
+        await act(Api.over(connection))
 
 
 def _wanted(policies: Sequence[str], cert_dir: str | None, *, url: str, service: str) -> tuple[Endpoint, WebhookNeeds, str]:

@@ -5,5 +5,6 @@ disk: it is handed a feed, an actor and a policy store, and calls the thinking r
 """
 
 from webhook.controller.process import CONTROLLER_KINDS, Actor, Controller, Feed, Shortfall
+from webhook.controller.upkeep import Upkeep
 
-__all__ = ["CONTROLLER_KINDS", "Actor", "Controller", "Feed", "Shortfall"]
+__all__ = ["CONTROLLER_KINDS", "Actor", "Controller", "Feed", "Shortfall", "Upkeep"]
