@@ -49,6 +49,23 @@ def test_equal_parts_of_two_pods_are_one_in_memory() -> None:
         assert first[path[0]][path[1]] is second[path[0]][path[1]]
 
 
+def test_how_containers_ended_is_kept_and_of_those_that_run_nothing() -> None:
+    ended = {"exitCode": 1, "reason": "Error", "finishedAt": "2026-01-01T00:00:00Z"}
+    statuses = [
+        {"name": "a", "image": "x", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}},
+        {"name": "b", "state": {"terminated": ended | {"containerID": "c"}}},
+        {"name": "c", "state": None},
+        {"name": "d"},
+    ]
+    trimmed = Trimmer().for_kind("", "Pod")(POD | {"status": {"containerStatuses": statuses}})
+    assert trimmed["status"]["containerStatuses"] == [
+        {"name": "a", "state": {}},
+        {"name": "b", "state": {"terminated": ended}},
+        {"name": "c", "state": None},
+        {"name": "d"},
+    ]
+
+
 def test_shared_parts_are_forgotten_beyond_a_limit() -> None:
     trimmer = Trimmer(shared_limit=4)
     trim = trimmer.for_kind("", "Pod")

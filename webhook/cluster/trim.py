@@ -27,11 +27,12 @@ _METADATA: Tree = dict.fromkeys(
         "ownerReferences",
         "creationTimestamp",
         "deletionTimestamp",
+        "deletionGracePeriodSeconds",
         "resourceVersion",
         "generation",
     )
 )
-_CONDITIONS: Tree = dict.fromkeys(("type", "status", "reason", "message"))
+_CONDITIONS: Tree = dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"))
 _POD_SPEC = (
     "schedulingGroup",
     "schedulerName",
@@ -47,11 +48,16 @@ _POD_SPEC = (
     "resources",
 )
 _CONTAINERS: Tree = dict.fromkeys(("name", "resources", "restartPolicy"))
+_STATUSES: Tree = {
+    "name": None,
+    "state": {"terminated": dict.fromkeys(("exitCode", "reason", "finishedAt")), "waiting": {"reason": None}},
+}
+"""How containers ended or why they wait; of those that run nothing is kept, so that all of them share one list."""
 TREES: dict[tuple[str, str], Tree] = {
     ("", "Pod"): {
         "metadata": _METADATA,
         "spec": dict.fromkeys(_POD_SPEC) | dict.fromkeys(("containers", "initContainers"), _CONTAINERS),
-        "status": {"phase": None, "reason": None, "conditions": _CONDITIONS},
+        "status": {"phase": None, "reason": None, "message": None, "conditions": _CONDITIONS, "containerStatuses": _STATUSES},
     },
     ("", "Node"): {
         "metadata": _METADATA,
@@ -94,7 +100,7 @@ class Trimmer:
         if isinstance(value, dict) and name in _PER_OBJECT:
             return {key: intern(item) for key, item in value.items()}
         if isinstance(value, list) and tree:
-            return self._once([{key: item[key] for key in tree if key in item} for item in value])
+            return self._once([_item(item, tree) for item in value])
         return self._once(value) if isinstance(value, dict | list) else value
 
     def _once(self, value: Any) -> Any:
@@ -105,6 +111,15 @@ class Trimmer:
         if len(self._shared) > self._shared_limit:
             self._shared.popitem(last=False)
         return found
+
+
+def _item(item: Object, tree: Tree) -> Object:
+    """Return the fields of a list's item; not interned, for equal lists are one object already."""
+    return {name: _below(item[name], below) for name, below in tree.items() if name in item}
+
+
+def _below(value: Any, tree: Tree | None) -> Any:
+    return _item(value, tree) if tree and isinstance(value, dict) else value
 
 
 def without_managed_fields(obj: Object) -> Object:
