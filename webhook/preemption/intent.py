@@ -64,6 +64,17 @@ def write_past(pod_group: Object, past: Past) -> SetCondition:
     )
 
 
+def forget_past(pod_group: Object) -> SetCondition:
+    """Return the write that takes the record away: nothing was restarted yet."""
+    return SetCondition(
+        key=ObjectKey.of(pod_group),
+        uid=_uid(pod_group),
+        type=INTENT_CONDITION,
+        status=None,
+        reason="no restart was needed",
+    )
+
+
 def write_disrupted(pod_group: Object, cause: LossCause | None, message: str, now: datetime) -> SetCondition:
     """Return the write that marks a PodGroup as disrupted, or takes the mark away where there is no cause."""
     return SetCondition(

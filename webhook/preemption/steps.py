@@ -1,0 +1,104 @@
+"""What the steps of a restart look at and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from webhook.groups import has_ended, is_job
+from webhook.model.actions import Delete, Evict, Resume, SetQuorum, Suspend, Write
+from webhook.model.disruption import Intent
+from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.preemption.deadnodes import death_of
+from webhook.preemption.facts import GroupFacts
+from webhook.preemption.intent import condition
+from webhook.preemption.moments import created
+from webhook.preemption.quorum import quorum_place, quorum_to_set
+from webhook.preemption.telling import About
+
+_SHOWN = 3
+
+
+def about(facts: GroupFacts) -> About:
+    """Return the objects on which a restart is told."""
+    return About(owner=facts.owner or {}, pod_group=facts.pod_group, members=facts.members)
+
+
+def unfinished(facts: GroupFacts) -> tuple[Object, ...]:
+    """Return the members that have not ended: as long as there is one, new members and old ones make up a quorum together."""
+    return tuple(pod for pod in facts.members if not has_ended(pod))
+
+
+def old_members(facts: GroupFacts, began: datetime) -> tuple[Object, ...]:
+    """Return the members from before a restart by eviction that were not asked to go yet."""
+    return tuple(pod for pod in unfinished(facts) if created(pod) <= began and not metadata_of(pod).get("deletionTimestamp"))
+
+
+def is_suspension_seen(facts: GroupFacts) -> bool:
+    """Tell whether the Job controller has seen the suspension: resumed earlier, it may never notice (experiments 3.5)."""
+    owner = facts.owner or {}
+    return not is_job(owner) or (condition(owner, "Suspended") or {}).get("status") == "True"
+
+
+def suspend(facts: GroupFacts, intent: Intent) -> Suspend:
+    """Return the write that takes all members down."""
+    key, uid = _owner(facts)
+    reason = f"Its group lost {intent.victim or 'a member'} and is restarted as a whole (restart {intent.id})."
+    return Suspend(key=key, uid=uid, path=facts.spec.suspend_path, reason=reason)
+
+
+def resume(facts: GroupFacts, reason: str) -> Resume:
+    """Return the write that lets members start again."""
+    key, uid = _owner(facts)
+    return Resume(key=key, uid=uid, path=facts.spec.suspend_path, reason=reason)
+
+
+def mend_quorum(facts: GroupFacts) -> tuple[SetQuorum, ...]:
+    """Return the write that brings the quorum to what is still to be done; nothing where it is."""
+    wanted = quorum_to_set(facts)
+    if wanted is None:
+        return ()
+    key, uid = quorum_place(facts)
+    return (SetQuorum(key=key, uid=uid, min_count=wanted, reason=f"Only {wanted} members are still to run together."),)
+
+
+def evictions(facts: GroupFacts, intent: Intent) -> tuple[Write, ...]:
+    """Return evictions of all old members, and deletions of those that nobody can end any more."""
+    reason = f"Its group lost {intent.victim or 'a member'} and is restarted as a whole (restart {intent.id})."
+    evict = (Evict(key=ObjectKey.of(pod), uid=_uid(pod), reason=reason) for pod in old_members(facts, intent.began))
+    return (*evict, *forced_deletions(facts))
+
+
+def deletions(facts: GroupFacts, intent: Intent) -> tuple[Write, ...]:
+    """Return deletions of the old members that evictions could not take, so that no part of the group is left."""
+    reason = f"The others of its group have been evicted, and half a group does no work (restart {intent.id})."
+    return tuple(Delete(key=ObjectKey.of(pod), uid=_uid(pod), reason=reason) for pod in old_members(facts, intent.began))
+
+
+def forced_deletions(facts: GroupFacts) -> tuple[Write, ...]:
+    """Return deletions without grace of members that were deleted on nodes which nobody will ever hear of again."""
+    return tuple(
+        Delete(key=ObjectKey.of(pod), uid=_uid(pod), reason=f"{dead.message}, so nobody will confirm its end.", force=True)
+        for pod in unfinished(facts)
+        if metadata_of(pod).get("deletionTimestamp") and (dead := death_of(_node(pod), facts)) is not None and dead.is_gone
+    )
+
+
+def names_of(pods: Iterable[Object]) -> str:
+    """Name pods, the first few with their nodes."""
+    names = [f"{metadata_of(pod).get('name')} on node {_node(pod)}" for pod in pods]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _owner(facts: GroupFacts) -> tuple[ObjectKey, str]:
+    owner = facts.owner or {}
+    return ObjectKey.of(owner), _uid(owner)
+
+
+def _node(pod: Object) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
+
+
+def _uid(obj: Object) -> str:
+    return str(metadata_of(obj).get("uid") or "")
