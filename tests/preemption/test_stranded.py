@@ -30,7 +30,8 @@ def after(seconds: float) -> datetime:
 
 def test_bound_members_of_a_group_that_lost_one_burn_what_they_ask_for() -> None:
     found = burning(health(GroupState.LOST_A_MEMBER, LossCause.EVICTED), [member("a"), member("b")])
-    assert found == Burning(cause="EvictionByEvictionAPI", amounts={"cpu": 3.0, "memory": 2.0 * 1024**3, "pods": 2.0})
+    amounts = {"cpu": 3.0, "memory": 2.0 * 1024**3, "pods": 2.0}
+    assert found == Burning(cause="EvictionByEvictionAPI", state="lost-a-member", amounts=amounts)
 
 
 def test_members_without_a_node_and_those_that_ended_burn_nothing() -> None:
@@ -48,10 +49,21 @@ def test_a_group_that_cannot_go_on_burns_whoever_is_to_act(state: GroupState) ->
     assert burning(health(state, LossCause.TAINTED), [member("a")]) is not None
 
 
-def test_without_a_loss_the_state_is_the_cause() -> None:
-    found = burning(health(GroupState.STUCK), [member("a")])
-    assert found is not None
-    assert found.cause == "stuck"
+def test_without_any_loss_the_state_is_the_cause() -> None:
+    account = StrandedTime()
+    account.look("g", burning(health(GroupState.STUCK), [member("a", memory="0")]), after(0))
+    assert set(account.settle(after(1))) == {("cpu", "stuck"), ("pods", "stuck")}
+
+
+def test_while_a_group_is_restarted_what_began_it_stays_the_cause() -> None:
+    account = StrandedTime()
+    account.look("g", burning(health(GroupState.LOST_A_MEMBER, LossCause.EVICTED), [member("a", memory="0")]), after(0))
+    account.look("g", burning(health(GroupState.RESTARTING), [member("a", memory="0")]), after(1))
+    account.look("g", burning(health(GroupState.RESTARTING), [member("a", memory="0")]), after(2))
+    assert {cause for _, cause in account.settle(after(3))} == {"EvictionByEvictionAPI"}
+    account.look("g", None, after(3))
+    account.look("g", burning(health(GroupState.RESTARTING), [member("a", memory="0")]), after(4))
+    assert {cause for _, cause in account.settle(after(5))} == {"EvictionByEvictionAPI", "restarting"}
 
 
 def test_between_two_looks_it_counts_what_the_first_one_found() -> None:

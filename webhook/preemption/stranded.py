@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from webhook.groups import has_ended
@@ -30,6 +30,8 @@ class Burning:
     """What a group burns per second, and why."""
 
     cause: str
+    """Empty: nothing is known to be lost now; whoever keeps the account knows what began it."""
+    state: str = ""
     amounts: Mapping[str, float]
     """By resource, in its unit."""
 
@@ -49,12 +51,8 @@ def burning(health: Health, members: Iterable[Object]) -> Burning | None:
     if not total:
         return None
     amounts = {name: amount / _MILLI if name == CPU else float(amount) for name, amount in total.items()}
-    return Burning(cause=cause_of(health), amounts=amounts)
-
-
-def cause_of(health: Health) -> str:
-    """Return the label of what stranded a group: what took its first member; without a loss the state itself."""
-    return health.losses[0].cause.value if health.losses else health.state.value
+    cause = health.losses[0].cause.value if health.losses else ""
+    return Burning(cause=cause, state=health.state.value, amounts=amounts)
 
 
 @dataclass(slots=True)
@@ -65,12 +63,16 @@ class StrandedTime:
     _burning: dict[Hashable, tuple[Burning, datetime]] = field(default_factory=dict)
 
     def look(self, group: Hashable, found: Burning | None, now: datetime) -> None:
-        """Take in one look at a group: what it burned until now is counted as it was found the last time."""
+        """Take in one look at a group: what it burned until now is counted as it was found the last time.
+
+        While it is restarted or held it may name no loss any more; the cause is then what began it, and of a group that never
+        named one its state.
+        """
         self._count(group, now)
-        if found is None:
-            self._burning.pop(group, None)
-        else:
-            self._burning[group] = (found, now)
+        before, _ = self._burning.pop(group, (None, now))
+        if found is not None:
+            cause = found.cause or (before.cause if before else "") or found.state
+            self._burning[group] = (replace(found, cause=cause), now)
 
     def settle(self, now: datetime) -> Stranded:
         """Count all groups up to now, also those that nobody looked at lately, and return the totals."""
