@@ -246,6 +246,11 @@ class DisruptionSpec:
     suspend_path: str = "spec.suspend"
     """Empty: restart by eviction."""
 
+    @property
+    def guards_evictions(self) -> bool:
+        """Tell whether it must be asked before one member is evicted: to hold it, or because all of them would have to go."""
+        return self.on_eviction == "Hold" or (self.on_disruption != "Ignore" and self.budgets == "Respect")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadPolicy:

@@ -71,6 +71,12 @@ class GroupFacts:
         return str((self.owner_reference or {}).get("uid") or "")
 
     @property
+    def owner_named(self) -> str:
+        """Return what a sentence calls the workload: its kind and name."""
+        reference = self.owner_reference or {}
+        return f"{reference.get('kind')} {reference.get('name')}"
+
+    @property
     def quorum(self) -> int | None:
         """Return the PodGroup's minCount as it stands; None for a basic group, of which nothing is kept together."""
         gang = ((self.pod_group.get("spec") or {}).get("schedulingPolicy") or {}).get("gang")
@@ -110,7 +116,7 @@ def gather_facts(
         now=now,
         planned=planned,
         owner_reference=reference,
-        owner=_owner(reference, namespace, snapshot),
+        owner=owner_of(pod_group, snapshot),
         is_owner_followed=reference is not None and _is_followed(key_of_owner(reference, namespace), snapshot),
         members=members,
         strangers=strangers,
@@ -125,7 +131,9 @@ def gather_facts(
     )
 
 
-def _owner(reference: Object | None, namespace: str, snapshot: Snapshot) -> Object | None:
+def owner_of(pod_group: Object, snapshot: Snapshot) -> Object | None:
+    """Return the workload that a PodGroup was made for, the same by UID; None where it is gone or not known."""
+    reference, namespace = owner_reference(pod_group), str(metadata_of(pod_group)["namespace"])
     found = snapshot.get(key_of_owner(reference, namespace)) if reference is not None else None
     return found if found is not None and metadata_of(found).get("uid") == (reference or {}).get("uid") else None
 
