@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from webhook.cel import grammar, macros
 from webhook.cel.errors import CompileError
 from webhook.cel.literals import read_literal
+from webhook.cel.signs import first_part, take_sign
 from webhook.cel.syntax import (
     Call,
     Conditional,
@@ -162,7 +163,8 @@ class Builder(Transformer[Token, Any]):
             return children[0]  # type: ignore[no-any-return]  # a member
         (operator, place), operand = children
         if not isinstance(operand, _Prefix):
-            return _Prefix(operator, 1, operand, place)
+            sign = int(operator == "-_" and take_sign(operand))
+            return _Prefix(operator, 1 + sign, operand, place)
         if operand.operator == operator:
             return _Prefix(operator, operand.repeats + 1, operand.operand, place)
         raise CompileError("Syntax error: a mix of '!' and '-' needs parentheses", *operand.place)
@@ -250,6 +252,9 @@ class Builder(Transformer[Token, Any]):
         """Drop the parentheses; the tree has its shape already."""
         node: Node = children[1]
         node.nesting += 1
+        first = first_part(node)
+        if first is not node:
+            first.nesting += 1
         return _bounded(node)
 
     def list_lit(self, children: list[Any]) -> Node:
