@@ -1,11 +1,14 @@
-"""Fields, indexes and presence, exactly as cel-go's qualifiers do them (interpreter/attributes.go).
+"""Fields, indexes and presence, exactly as cel-go's attributes do them (interpreter/attributes.go).
 
-An optional anywhere on the way makes the rest of the way optional: ``a.?b.c`` is an optional, present when all of it is there.
+A way is where it starts (a variable, or the value of anything that is no way) and its steps. An optional at the start opens it,
+and so does an optional step: the rest of an open way may be absent, and its value is an optional. An optional that a plain step
+comes upon is opaque: a field of it is not there. That is why a way is followed as a whole and not step by step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 from typing import Any
 
 from webhook.cel import structs
@@ -15,6 +18,20 @@ from webhook.cel.frames import BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.structs import TypedObject
 from webhook.cel.values import NONE, Optional, UInt, go_name, type_name
+
+
+class StepKind(Enum):
+    """What a step of a way does with its key."""
+
+    PLAIN = auto()
+    """``.field`` or ``[key]``: an error where there is none."""
+    OPTIONAL = auto()
+    """``.?field`` or ``[?key]``."""
+    TEST = auto()
+    """The last field within ``has()``: whether it is there; in an open way, what is there."""
+
+
+Step = tuple[Closure, StepKind]
 
 
 def read_variable(name: str) -> Closure:
@@ -36,10 +53,8 @@ def read_slot(slot: int) -> Closure:
 
 def read_fields(start: Closure, fields: Sequence[str]) -> Closure:
     """Follow fields, however many: the hot path of nearly every policy, so plain subscripts and no calls."""
-    if not fields:
-        return start
     if len(fields) == 1:
-        return read_field(start, fields[0])
+        return _read_field(start, fields[0])
 
     def run(frame: Frame) -> Any:
         value = origin = start(frame)
@@ -47,23 +62,31 @@ def read_fields(start: Closure, fields: Sequence[str]) -> Closure:
             for field in fields:
                 value = value[field]
         except (KeyError, TypeError):
-            return _follow(origin, fields, frame)
+            return _follow_paid(origin, [*map(plain_step, fields)], frame)
         return value
 
     return run
 
 
-def read_field(operand: Closure, field: str) -> Closure:
-    """Read one field."""
-
+def _read_field(start: Closure, field: str) -> Closure:
     def run(frame: Frame) -> Any:
-        value = operand(frame)
+        value = start(frame)
         try:
             return value[field]
         except (KeyError, TypeError):
-            return index(value, field)
+            return _follow_paid(value, [plain_step(field)], frame)
 
     return run
+
+
+def plain_step(field: str) -> Step:
+    """Return the step of a field."""
+    return (lambda _: field), StepKind.PLAIN
+
+
+def test_step(field: str) -> Step:
+    """Return the step of a field that ``has()`` asks for."""
+    return (lambda _: field), StepKind.TEST
 
 
 def read_typed(operand: Closure, field: str) -> Closure:
@@ -76,100 +99,90 @@ def read_typed(operand: Closure, field: str) -> Closure:
     return run
 
 
-def read_index(operand: Closure, key: Closure) -> Closure:
-    """Read an element."""
+def follow(start: Closure, steps: Sequence[Step]) -> Closure:
+    """Follow steps that are paid for in advance; those that are not taken are paid back."""
+    return lambda frame: _follow_paid(start(frame), steps, frame)
+
+
+def follow_optionally(start: Closure, steps: Sequence[Step]) -> Closure:
+    """Follow steps of which only those that are taken are paid for."""
 
     def run(frame: Frame) -> Any:
-        value = operand(frame)
-        if value is NONE:  # cel-go leaves the rest of the way unevaluated
-            return value
-        return index(value, key(frame))
-
-    return run
-
-
-def follow_optionally(start: Closure, steps: list[tuple[Closure, bool]]) -> Closure:
-    """Follow fields and indexes of which some, marked True, may be absent; only those that are there cost anything."""
-
-    def run(frame: Frame) -> Any:
-        value = start(frame)
-        taken = 0
-        try:
-            for key, optional in steps:
-                if value is not NONE:
-                    value = index_optionally(value, key(frame)) if optional else index(value, key(frame))
-                if value is NONE:
-                    break
-                taken += 1
-        except Overrun:
-            raise
-        except EvaluationError:
-            frame[BUDGET].spend(taken + 1)
-            raise
+        taken, value = _follow(start(frame), steps, frame, len(steps))
         frame[BUDGET].spend(taken)
         return value
 
     return run
 
 
-def test_field(operand: Closure, field: str) -> Closure:
-    """Answer ``has(operand.field)``."""
+def is_there(way: Closure) -> Closure:
+    """Answer ``has()`` of a way that ends in a test, by what following it comes to."""
 
     def run(frame: Frame) -> Any:
-        value = operand(frame)
+        value = way(frame)
+        return value.present if type(value) is Optional else value
+
+    return run
+
+
+def test_field(start: Closure, fields: Sequence[str], field: str) -> Closure:
+    """Follow plain fields up to one that ``has()`` asks for."""
+
+    def run(frame: Frame) -> Any:
+        value = origin = start(frame)
+        try:
+            for name in fields:
+                value = value[name]
+        except (KeyError, TypeError):
+            value = None
         if type(value) is dict:
             return field in value
-        if isinstance(value, Optional):
-            return value.present and find(value.value, field)[0]
-        return find(value, field)[0]
+        return _follow_paid(origin, [*map(plain_step, fields), test_step(field)], frame)
 
     return run
 
 
-def test_optional(operand: Closure, field: str) -> Closure:
-    """Answer ``has(operand.field)`` of an operand that may be absent, and then costs nothing."""
-
-    def run(frame: Frame) -> Any:
-        value = operand(frame)
-        if not isinstance(value, Optional) or value.present:
-            frame[BUDGET].spend(1)
-        return find(value.value, field)[0] if isinstance(value, Optional) else find(value, field)[0]
-
-    return run
-
-
-def _follow(value: Any, fields: Sequence[str], frame: Frame) -> Any:
-    """Follow fields step by step; raises EvaluationError where one is not there, and pays the steps behind it back."""
-    taken = 0
-    try:
-        for taken, field in enumerate(fields, 1):  # noqa: B007 - counts
-            value = index(value, field)
-    except EvaluationError:
-        frame[BUDGET].left += len(fields) - taken
-        raise
+def _follow_paid(value: Any, steps: Sequence[Step], frame: Frame) -> Any:
+    taken, value = _follow(value, steps, frame, 0)
+    frame[BUDGET].left += len(steps) - taken
     return value
 
 
+def _follow(value: Any, steps: Sequence[Step], frame: Frame, due: int) -> tuple[int, Any]:
+    """Return how many steps were taken, and the value; where that is an error, pays for those, of which ``due`` are not paid."""
+    taken = 0
+    try:
+        is_open = isinstance(value, Optional)
+        if is_open:
+            if not value.present:
+                return 0, value
+            value = value.value
+        for taken, (key, kind) in enumerate(steps, 1):
+            is_open = is_open or kind is StepKind.OPTIONAL
+            if is_open:
+                found, value = find(value, key(frame))
+                if not found:
+                    return taken - 1, NONE
+            elif kind is StepKind.TEST:
+                value = find(value, key(frame))[0]
+            else:
+                value = index(value, key(frame))
+    except Overrun:
+        raise
+    except EvaluationError:
+        frame[BUDGET].spend(taken - len(steps) + due)
+        raise
+    return taken, Optional(value) if is_open else value
+
+
 def index(value: Any, key: Any) -> Any:
-    """Return an element; raises EvaluationError where there is none."""
-    if isinstance(value, Optional):
-        return index_optionally(value, key)
+    """Return an element; raises EvaluationError where there is none, as within an optional."""
     found, element = find(value, key)
     if found:
         return element
     if type(value) is list:
         raise EvaluationError(f"index out of bounds: {show(key)}", "out_of_range")
     raise no_key(show(key))
-
-
-def index_optionally(value: Any, key: Any) -> Optional:
-    """Return an element as an optional."""
-    if isinstance(value, Optional):
-        if not value.present:
-            return NONE
-        value = value.value
-    found, element = find(value, key)
-    return Optional(element) if found else NONE
 
 
 def find(value: Any, key: Any) -> tuple[bool, Any]:

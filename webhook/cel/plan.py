@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
 from webhook.cel import access, calls, logic, loops, structs
+from webhook.cel.access import StepKind
 from webhook.cel.budget import Budget
 from webhook.cel.check import Checker
 from webhook.cel.compare import is_key
@@ -39,15 +40,6 @@ _PATTERNS = {"matches": regex.matches, "find": regex.find}
 """Functions whose constant pattern is compiled once."""
 
 
-def is_optional_test(node: Node, checker: Checker) -> bool:
-    """Tell whether a node is ``has(optional.field)``.
-
-    As a branch of ``? :`` cel-go takes it for an attribute (interpreter/planner.go, planCallConditional), whose value is the
-    optional field itself and no bool.
-    """
-    return isinstance(node, Select) and node.test and is_optional(checker.type_of(node.operand))
-
-
 class Planner:
     """Plans one expression. ``slots`` counts the loop variables that a frame must hold."""
 
@@ -59,7 +51,6 @@ class Planner:
         self._checker = checker
         self._prices = prices
         self._scopes = [{name: slot for slot, name in enumerate(variables, FIRST_SLOT)}]
-        self._branches: set[Node] = set()
         self._constants: dict[Closure, Any] = {}
         self._shared_constants: set[Closure] = set()
         """Those that the API server folds too: it refuses an expression when their use fails, we fold more than it does."""
@@ -82,8 +73,7 @@ class Planner:
                 terms = [self.plan(node.terms[0]), *(self._plan_arm(term) for term in node.terms[1:])]
                 return logic.chain(terms, stop=node.operator == "_||_")
             case Conditional():
-                self._branches.update((node.then, node.otherwise))
-                return logic.choose(self.plan(node.test), self._plan_arm(node.then), self._plan_arm(node.otherwise))
+                return self._plan_choice(node, ())
             case ListLiteral():
                 return self._plan_list(node)
             case MapLiteral():
@@ -94,16 +84,16 @@ class Planner:
                 return self._plan_macro(node)
         assert_never(node)
 
-    def _plan_apart(self, node: Node) -> tuple[Closure, int]:
+    def _plan_apart(self, node: Node, plan: Callable[[Node], Closure] | None = None) -> tuple[Closure, int]:
         """Plan a node that does not run whenever what surrounds it does, and return its price."""
         due, self.due = self.due, 0
-        closure = self.plan(node)
+        closure = (plan or self.plan)(node)
         due, self.due = self.due, due
         return closure, due
 
-    def _plan_arm(self, node: Node) -> Closure:
+    def _plan_arm(self, node: Node, plan: Callable[[Node], Closure] | None = None) -> Closure:
         """Plan a node that may be left out, and pays for itself when it is not."""
-        closure, due = self._plan_apart(node)
+        closure, due = self._plan_apart(node, plan)
         return logic.charge(closure, due) if due else closure
 
     def constant_of(self, closure: Closure) -> tuple[bool, Any]:
@@ -140,18 +130,10 @@ class Planner:
     def _plan_select(self, node: Select) -> Closure:
         if node in self._checker.names:
             return self._plan_name(node)
-        if node.test and not (node in self._branches and is_optional_test(node, self._checker)):
-            return self._plan_test(node)
         if self._is_typed(node.operand) and not node.optional:
-            return access.read_typed(self.plan(node.operand), node.field)
+            operand = self.plan(node.operand)
+            return access.test_field(operand, (), node.field) if node.test else access.read_typed(operand, node.field)
         return self._plan_way(node)
-
-    def _plan_test(self, node: Select) -> Closure:
-        operand = self.plan(node.operand)
-        if not is_optional(self._checker.type_of(node.operand)):
-            return access.test_field(operand, node.field)
-        self.due -= 1
-        return access.test_optional(operand, node.field)
 
     def _is_typed(self, operand: Node) -> bool:
         return self._checker.declarations.patch_types and structs.is_typed(self._checker.type_of(operand))
@@ -159,41 +141,61 @@ class Planner:
     def _is_step(self, node: Node) -> bool:
         """Tell whether a node is a field or an index after something else."""
         if isinstance(node, Select):
-            return node not in self._checker.names and not node.test and (node.optional or not self._is_typed(node.operand))
+            return node not in self._checker.names and (node.optional or not self._is_typed(node.operand))
         return isinstance(node, Index)
 
     def _plan_way(self, node: Select | Index) -> Closure:
-        """Plan ``a.b['c'][d].?e``: where it starts, and the steps from there."""
-        steps: list[Select | Index] = [node]
-        while self._is_step(steps[-1].operand):
-            operand = steps[-1].operand
-            assert isinstance(operand, Select | Index)  # noqa: S101 - so says _is_step
-            self.due += self._prices.of(operand)
-            steps.append(operand)
-        start = self.plan(steps[-1].operand)
-        keys = [self._plan_key(step) for step in reversed(steps)]
-        if any(step.optional for step in steps) or is_optional(self._checker.type_of(steps[-1].operand)):
-            self.due -= len(steps)
-            return access.follow_optionally(start, list(zip(keys, [step.optional for step in reversed(steps)], strict=True)))
-        return self._plan_plain_way(start, keys)
+        """Plan ``a.b['c'][d].?e`` or ``has(a.b)``: where it starts, and the steps from there."""
+        self.due -= self._prices.of(node)  # which is counted with those of the other steps
+        way = self._plan_attribute(node)
+        return access.is_there(way) if isinstance(node, Select) and node.test else way
 
-    def _plan_plain_way(self, start: Closure, keys: list[Closure]) -> Closure:
-        fields: list[str] = []
-        for key in keys:
-            if type(self._constants.get(key)) is str:
-                fields.append(self._constants[key])
-                continue
-            start = access.read_index(access.read_fields(start, fields), key)
-            fields = []
+    def _plan_attribute(self, node: Node, rest: Sequence[access.Step] = ()) -> Closure:
+        """Plan what cel-go takes for an attribute: a way, whatever follows it, and of ``has()`` the way that it tests.
+
+        So it takes branches of ``? :``, which are followed by what follows that, and keys. There ``has()`` of an optional is no
+        bool but the optional that it comes upon (interpreter/planner.go, planCallConditional and planCallIndex).
+        """
+        steps = list(rest)
+        while self._is_step(node):
+            assert isinstance(node, Select | Index)  # noqa: S101 - so says _is_step
+            self.due += self._prices.of(node)
+            steps.insert(0, self._plan_step(node))
+            node = node.operand
+        if isinstance(node, Conditional):
+            return self._plan_choice(node, steps)
+        start = self.plan(node)
+        if any(kind is StepKind.OPTIONAL for _, kind in steps) or (steps and is_optional(self._checker.type_of(node))):
+            self.due -= len(steps)
+            return access.follow_optionally(start, steps)
+        return self._plan_plain_way(start, steps)
+
+    def _plan_choice(self, node: Conditional, rest: Sequence[access.Step]) -> Closure:
+        test = self.plan(node.test)
+        branches = [
+            self._plan_apart(branch, lambda part: self._plan_attribute(part, rest)) for branch in (node.then, node.otherwise)
+        ]
+        then, otherwise = (logic.charge(closure, due) if due else closure for closure, due in branches)
+        return logic.choose(test, then, otherwise)
+
+    def _plan_plain_way(self, start: Closure, steps: Sequence[access.Step]) -> Closure:
+        fields = [field for field in (self._constants.get(key) for key, _ in steps) if type(field) is str]
+        if not steps:
+            return start
+        if len(fields) < len(steps) or any(kind is StepKind.TEST for _, kind in steps[:-1]):
+            return access.follow(start, steps)
+        if steps[-1][1] is StepKind.TEST:
+            return access.test_field(start, fields[:-1], fields[-1])
         return access.read_fields(start, fields)
 
-    def _plan_key(self, step: Select | Index) -> Closure:
+    def _plan_step(self, step: Select | Index) -> access.Step:
+        kind = StepKind.OPTIONAL if step.optional else StepKind.PLAIN
         if isinstance(step, Select):
-            return self._constant(step.field, shared=True)
-        key = self.plan(step.key)
+            return self._constant(step.field, shared=True), StepKind.TEST if step.test else kind
+        key = self._plan_attribute(step.key)
         if key in self._shared_constants and not is_key(self._constants[key]):
             raise CompileError(f"invalid qualifier type: {go_name(self._constants[key])}", *step.place)
-        return key
+        return key, kind
 
     def _plan_call(self, node: Call) -> Closure:
         name = self._checker.names.get(node, node.function)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from webhook.cel import types
 from webhook.cel.generate.emitter import Emitter, Value, is_bool
 from webhook.cel.generate.runtime import is_true
+from webhook.cel.generate.ways import is_open_test
 from webhook.cel.generate.writer import Line
-from webhook.cel.plan import is_optional_test
 from webhook.cel.syntax import Call, Conditional, Logical, Node
 
 
@@ -89,7 +89,7 @@ def emit_logical(emitter: Emitter, node: Logical) -> Value:
 
 def emit_conditional(emitter: Emitter, node: Conditional) -> Value:
     """Write ``test ? then : otherwise``."""
-    if any(is_optional_test(branch, emitter.checker) for branch in (node.then, node.otherwise)):
+    if any(is_open_test(emitter, branch) for branch in (node.then, node.otherwise)):
         return emitter.leave(node)
     writer = emitter.writer
     test = emitter.value(node.test)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from webhook.cel.access import index_optionally
+from webhook.cel.access import find as find_element
 from webhook.cel.budget import LOOK_EVERY, Budget
 from webhook.cel.errors import Overrun
 from webhook.cel.library.arithmetic import add
@@ -63,9 +63,11 @@ def room(budget: Budget, run: tuple[int, Iterator[Any]], cost: int, turn: int, m
 
 
 def find(value: Any, key: Any) -> Any:
-    """Return an element, or ``ABSENT``."""
-    found = index_optionally(value, key)
-    return found.value if found.present else ABSENT
+    """Return an element, or ``ABSENT``; what an optional means depends on where it stands, which is left."""
+    if type(value) is Optional:
+        raise Leave
+    found, element = find_element(value, key)
+    return element if found else ABSENT
 
 
 def open_optional(value: Any) -> Any:

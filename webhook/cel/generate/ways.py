@@ -44,12 +44,16 @@ def emit_step(emitter: Emitter, node: Step) -> Value:
         return emitter.leave(node)
     if _is_optional_way(emitter, node):
         return emit_optional(emitter, node)
-    operand = emitter.value(node.operand)
-    if operand.constant:  # written out, Python would warn of ``None['x']``
-        operand = Value(emitter.refer(operand.constant[0], "OPERAND"))
+    operand = _operand(emitter, node.operand)
     if isinstance(node, Select):
         return Value(f"{operand.text}[{node.field!r}]")
     return _emit_index(emitter, operand, node)
+
+
+def _operand(emitter: Emitter, node: Node) -> Value:
+    """Write what a step is taken from; a constant has a name, as Python would warn of ``None['x']``."""
+    operand = emitter.value(node)
+    return Value(emitter.refer(operand.constant[0], "OPERAND")) if operand.constant else operand
 
 
 def _emit_index(emitter: Emitter, operand: Value, node: Index) -> Value:
@@ -72,13 +76,20 @@ def _emit_test(emitter: Emitter, node: Select) -> Value:
     return Value(f"({field} in {operand})", types.BOOL)
 
 
+def is_open_test(emitter: Emitter, node: Node) -> bool:
+    """Tell whether a node is ``has()`` of an optional: as a branch of ``? :`` and as a key that is no bool."""
+    return isinstance(node, Select) and node.test and is_optional_node(emitter, node.operand)
+
+
 def _is_typed(emitter: Emitter, node: Node) -> bool:
     return emitter.checker.declarations.patch_types and structs.is_typed(emitter.checker.type_of(node))
 
 
 def _is_left(emitter: Emitter, node: Step) -> bool:
-    """Tell whether a node is a field of a typed object, or of what an optional of unknown making holds."""
+    """Tell whether a node is a field of a typed object, of what an optional of unknown making holds, or has an odd key."""
     if isinstance(node, Select) and not node.optional and _is_typed(emitter, node.operand):
+        return True
+    if isinstance(node, Index) and is_open_test(emitter, node.key):
         return True
     start = _start_of(emitter, node)[0]
     return is_optional(emitter.checker.type_of(start))
@@ -123,7 +134,7 @@ def walk_optional(emitter: Emitter, node: Node, absent: Callable[[], None]) -> V
         return held
     for step in steps:
         emitter.due += emitter.prices.of(step)
-    value = emitter.value(start)
+    value = _operand(emitter, start)
     reached = False
     for taken, step in enumerate(steps):
         reached = reached or step.optional
