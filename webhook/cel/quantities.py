@@ -162,16 +162,18 @@ def combine(left: Quantity, right: Quantity, sign: int) -> Quantity:
     """Add, or subtract where ``sign`` is -1."""
     format_ = right.format if left.nano == 0 else left.format
     small = _combine_small(left.small, right.small, sign) if left.small is not None and right.small is not None else None
-    return Quantity(left.nano + sign * right.nano, small, format_, is_derived=True)
+    nano = left.nano + sign * right.nano if small is None else small.value * 10 ** (small.scale + 9)
+    return Quantity(nano, small, format_, is_derived=True)
 
 
 def _combine_small(left: Small, right: Small, sign: int) -> Small | None:
-    if right.value == 0:
+    added = sign * right.value if right.value != INT_MIN else INT_MIN  # which Go negates to itself (amount.go, Sub)
+    if added == 0:
         return left
     if left.value == 0:
-        return Small(sign * right.value, right.scale)
+        return Small(added, right.scale)
     scale = min(left.scale, right.scale)
-    first, second = left.value * 10 ** (left.scale - scale), sign * right.value * 10 ** (right.scale - scale)
+    first, second = left.value * 10 ** (left.scale - scale), added * 10 ** (right.scale - scale)
     if all(INT_MIN <= value <= INT_MAX for value in (first, second, first + second)):
         return Small(first + second, scale)
     return None
