@@ -52,10 +52,14 @@ def failed_for_good(job: Object) -> int:
     return count
 
 
-def is_draining_queue(job: Object) -> bool:
-    """Tell whether a Job is a work queue with a success behind it: without a pod it would be complete, also if we took them."""
+def is_draining_queue(job: Object, *, succeeded: int = 0) -> bool:
+    """Tell whether a Job is a work queue with a success behind it.
+
+    It makes no pod any more, and without one it is complete, also if we took its pods (job_controller.go, syncJob): suspending
+    it would end it.
+    """
     spec, status = job.get("spec") or {}, job.get("status") or {}
-    return is_job(job) and spec.get("completions") is None and _number(status.get("succeeded"), 0) > 0
+    return is_job(job) and spec.get("completions") is None and max(_number(status.get("succeeded"), 0), succeeded) > 0
 
 
 def _number(value: object, missing: int) -> int:

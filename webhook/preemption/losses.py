@@ -7,7 +7,7 @@ on (experiments 10.4). It counts together with a deletion, with a failure, or on
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from webhook.groups import has_ended
 from webhook.model.disruption import Loss, LossCause
@@ -22,6 +22,10 @@ _BY_KUBELET = re.compile(
 )
 """status.reason of pods that the kubelet ends or refuses (pkg/kubelet/eviction, nodeshutdown, lifecycle, preemption): not
 every one of these ways sets DisruptionTarget. ``DeadlineExceeded`` is the pod's own limit and stays its own failure."""
+_SURVIVED = timedelta(minutes=5)
+"""After a disruption that is real a pod ends within its grace period, or carries a deletionTimestamp."""
+_AT_ONCE = timedelta(seconds=1)
+"""A pod that the kubelet refuses fails at once. Later than the members that were created with it: none of them replaces it."""
 _PREEMPTOR = re.compile(r"[Pp]reempted by (?:pod|podgroup|compositepodgroup) ([0-9a-fA-F-]{8,})")
 
 
@@ -57,7 +61,7 @@ def preemptor_in(text: str) -> str:
 def _as_written(pod: Object) -> Loss:
     status = pod.get("status") or {}
     target = _disruption_target(pod)
-    if target is not None:
+    if target is not None and not _was_survived(target, pod):
         cause = _named(str(target.get("reason") or ""))
         since = moment(target.get("lastTransitionTime")) or asked_to_go(pod) or _ended(pod)
         return _loss(pod, cause, since, str(target.get("message") or ""))
@@ -94,9 +98,17 @@ def _disruption_target(pod: Object) -> Object | None:
     return next((one for one in conditions if one.get("type") == "DisruptionTarget" and one.get("status") == "True"), None)
 
 
+def _was_survived(target: Object, pod: Object) -> bool:
+    """Tell whether a pod failed long after a disruption that was announced and vetoed: then nothing took it."""
+    announced, ended = moment(target.get("lastTransitionTime")), latest(moment(one.get("finishedAt")) for one in _terminated(pod))
+    is_deleted = bool(metadata_of(pod).get("deletionTimestamp"))
+    return not is_deleted and announced is not None and ended is not None and ended - announced > _SURVIVED
+
+
 def _ended(pod: Object) -> datetime:
-    """Return when a pod ended: when its last container did; at the earliest when it was created."""
-    return latest(moment(one.get("finishedAt")) for one in _terminated(pod)) or asked_to_go(pod) or created(pod)
+    """Return when a pod ended: when its last container did; where nobody wrote that, just after it was created."""
+    written = latest(moment(one.get("finishedAt")) for one in _terminated(pod)) or asked_to_go(pod)
+    return written or created(pod) + _AT_ONCE
 
 
 def _exit_of(pod: Object) -> str:

@@ -14,6 +14,8 @@ from webhook.preemption.facts import GroupFacts
 from webhook.preemption.losses import INDEX_LABEL, loss_of
 from webhook.preemption.moments import created
 
+_RAN = ("working", "leaving", "succeeded", "failed")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollCall:
@@ -37,6 +39,19 @@ class RollCall:
     """In how long it will be known whether a node that is missing is gone."""
 
     @property
+    def is_short(self) -> bool:
+        """Tell whether fewer members work than the quorum needs, while some hold nodes."""
+        return len(self.working) < self.needed and bool(self.bound)
+
+    @property
+    def is_broken(self) -> bool:
+        """Tell whether the group runs in part.
+
+        One of which the last member was taken does not: nobody is left who would have to go with it.
+        """
+        return self.is_short and (bool(self.working) or self.needed > 1)
+
+    @property
     def unfinished(self) -> tuple[Object, ...]:
         """Return the members that have not ended."""
         return (*self.working, *self.waiting, *self.leaving)
@@ -44,7 +59,7 @@ class RollCall:
     @property
     def bound(self) -> int:
         """Count the members that hold a node."""
-        return sum(bool((pod.get("spec") or {}).get("nodeName")) for pod in self.unfinished)
+        return sum(bool(_node_of(pod)) for pod in self.unfinished)
 
 
 def call_roll(facts: GroupFacts) -> RollCall:
@@ -55,18 +70,22 @@ def call_roll(facts: GroupFacts) -> RollCall:
         loss = loss_of(pod, facts)
         place = _place(pod, loss)
         places[place].append(pod)
-        if loss is not None and (pod.get("spec") or {}).get("nodeName"):
+        if loss is not None and _node_of(pod):
             losses.append(loss)
     succeeded = _succeeded(places["succeeded"])
     wanted = _wanted(facts, succeeded)
-    unsure = [absence_ends_seconds(str((pod.get("spec") or {}).get("nodeName") or ""), facts) for pod in places["working"]]
+    unsure = [absence_ends_seconds(_node_of(pod), facts) for pod in places["working"]]
     return RollCall(
         **{name: tuple(pods) for name, pods in places.items()},
-        losses=_open(losses, (*places["working"], *places["succeeded"])),
+        losses=_open(losses, (pod for place in _RAN for pod in places[place] if _node_of(pod))),
         wanted=wanted,
         needed=_needed(facts, succeeded, wanted),
         unsure_seconds=min((seconds for seconds in unsure if seconds is not None), default=None),
     )
+
+
+def _node_of(pod: Object) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
 def _place(pod: Object, loss: Loss | None) -> str:
@@ -75,7 +94,7 @@ def _place(pod: Object, loss: Loss | None) -> str:
         return "succeeded" if phase == "Succeeded" else "failed"
     if loss is not None:
         return "leaving"
-    return "working" if (pod.get("spec") or {}).get("nodeName") else "waiting"
+    return "working" if _node_of(pod) else "waiting"
 
 
 def _succeeded(pods: list[Object]) -> int:
@@ -100,7 +119,10 @@ def _needed(facts: GroupFacts, succeeded: int, wanted: int) -> int:
 
 
 def _open(losses: list[Loss], replacing: Iterable[Object]) -> tuple[Loss, ...]:
-    """Leave out losses that a later member made good: the same index again, or any pod that was created since, one for one."""
+    """Leave out losses that a later member made good: the same index again, or any pod that was created since, one for one.
+
+    What became of that member is a story of its own: a disruption is over when its replacement has run, also if that failed.
+    """
     if not losses:
         return ()
     members = sorted(((created(pod), str(labels_of(pod).get(INDEX_LABEL) or "")) for pod in replacing), reverse=True)
