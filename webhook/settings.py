@@ -128,6 +128,35 @@ class ControllerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DisruptionSettings:
+    """How groups that lose members are looked after."""
+
+    restarts: bool = True
+    """Look after them at all. Off, a group that lost a member stays in part until somebody does something."""
+    workers: int = 4
+    """Groups looked at at the same time: each waits for the API server most of the time."""
+    settle_seconds: float = 0.2
+    """How long changes that are no loss gather before a group is looked at; a loss is looked at at once, for each further
+    member that goes doubles the time until the Job makes new ones."""
+    resync_seconds: float = 60.0
+    """Every group is looked at again this often, so that a lost event costs a minute."""
+    await_seconds: float = 120.0
+    """After this long a restart says which members have not ended yet, and goes on waiting for them."""
+    per_namespace: int = 30
+    """Restarts begun in one namespace within ``window_seconds``: a rack that goes takes many groups with it, a mistake all."""
+    per_owner: int = 3
+    """Restarts begun of one workload within ``window_seconds``."""
+    window_seconds: float = 60.0
+    """What these two counts are taken over."""
+    backoff_initial_seconds: float = 10.0
+    """Pause before the second restart of a group in a row, doubled for each further one (as the Job controller's own)."""
+    backoff_limit_seconds: float = 600.0
+    """Longest such pause (as the Job controller's own)."""
+    calm_seconds: float = 600.0
+    """A group that has been whole for this long counts its restarts in a row anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClusterSettings:
     """How the Kubernetes API is spoken to."""
 
@@ -157,6 +186,18 @@ class ClusterSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GuardSettings:
+    """The webhook on evictions of group members."""
+
+    longest_hold_seconds: float = 3600.0
+    """How long evictions of one group may wait in all, whatever its policy says: no tenant may block a drain for ever."""
+    forget_seconds: float = 600.0
+    """After so long without a question about a group its wait begins anew; ``kubectl drain`` asks every 5 s."""
+    controller_user: str = "system:serviceaccount:gangwarden-system:gangwarden-controller"
+    """Whose evictions are never held: they complete a restart."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Everything, with defaults that suit a production cluster."""
 
@@ -165,4 +206,6 @@ class Settings:
     certificates: CertificateSettings = field(default_factory=CertificateSettings)
     reload: ReloadSettings = field(default_factory=ReloadSettings)
     controller: ControllerSettings = field(default_factory=ControllerSettings)
+    disruption: DisruptionSettings = field(default_factory=DisruptionSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
+    guard: GuardSettings = field(default_factory=GuardSettings)
