@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ from tests.cluster.fake_api import FakeApi
 from tests.cluster.waiting import until
 from webhook.cluster import Api, Informer
 from webhook.cluster import informer as informer_module
+from webhook.cluster.informer import keep_whole
 from webhook.model.objects import Kind
 
 JOB = Kind("batch", "v1", "Job")
@@ -27,9 +28,9 @@ def job(name: str, **labels: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def informing(api: Api, kind: Kind = JOB) -> AsyncIterator[tuple[Informer, Told]]:
+async def informing(api: Api, kind: Kind = JOB, trim: Callable[[Any], Any] = keep_whole) -> AsyncIterator[tuple[Informer, Told]]:
     told: Told = []
-    informer = Informer(api, kind, on_event=lambda name, old, new: told.append((*name, old, new)))
+    informer = Informer(api, kind, on_event=lambda name, old, new: told.append((*name, old, new)), trim=trim)
     task = asyncio.create_task(informer.run())
     try:
         yield informer, told
@@ -134,6 +135,30 @@ async def test_an_expired_version_as_a_status_is_answered_by_a_new_start_that_te
 async def test_an_expired_version_as_an_error_event_is_answered_by_a_new_start(fake: FakeApi, api: Api) -> None:
     fake.gone_as_event = True
     await _expired_then_listed_again(fake, api)
+
+
+@pytest.mark.parametrize("watch_list", [True, False])
+async def test_a_second_list_makes_nothing_twice_of_what_did_not_change(fake: FakeApi, api: Api, watch_list: bool) -> None:
+    """While a list is read the former one is still in memory; 50,000 pods in both would be held twice."""
+    fake.watch_list = watch_list
+    for name in ("kept", "changed", "replaced"):
+        await fake.put(f"{JOBS}/{name}", job(name))
+    trimmed: list[str] = []
+
+    def trim(obj: dict[str, Any]) -> dict[str, Any]:
+        trimmed.append(obj["metadata"]["name"])
+        return obj
+
+    async with informing(api, trim=trim) as (informer, told):
+        await informer.synced.wait()
+        trimmed.clear()
+        await fake.stop()
+        await fake.put(f"{JOBS}/changed", job("changed", v="2"))
+        fake.objects[f"{JOBS}/replaced"]["metadata"] |= {"uid": "another"}  # a restored cluster counts its versions anew
+        fake.forget_history()
+        await fake.start()
+        await until(lambda: len(told) == 5)
+        assert sorted(trimmed) == ["changed", "replaced"]
 
 
 async def test_the_store_stays_as_it_was_until_the_new_initial_set_is_complete(fake: FakeApi, api: Api) -> None:

@@ -118,13 +118,12 @@ class Informer:
                     fresh = None
             case {"type": "ADDED" | "MODIFIED" | "DELETED" as change, "object": {"metadata": dict(meta)} as obj}:
                 name = (meta.get("namespace", ""), meta["name"])
-                new = None if change == "DELETED" else self._trim(obj)
                 if fresh is None:
-                    self._put(name, new)
-                elif new is None:
+                    self._put(name, None if change == "DELETED" else self._trim(obj))
+                elif change == "DELETED":
                     fresh.pop(name, None)
                 else:
-                    fresh[name] = new
+                    fresh[name] = self._trimmed(name, obj)
             case _:
                 raise ClusterError("the watch sent what is no event", verb="watch", key=str(self.kind), reason="BadEvent")
         if fresh is None:
@@ -137,9 +136,15 @@ class Informer:
         async for page in self._api.pages(self.kind, namespace=self.namespace):
             version = str(metadata_of(page)["resourceVersion"])
             for obj in page["items"]:
-                fresh[obj["metadata"].get("namespace", ""), obj["metadata"]["name"]] = self._trim(obj)
+                name = (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+                fresh[name] = self._trimmed(name, obj)
         self._replace(fresh)
         self._version, self.last_contact = version, monotonic()
+
+    def _trimmed(self, name: Name, obj: Object) -> Object:
+        """Return what is kept of an object: the same as before if it did not change, or a second list would take memory twice."""
+        held = self.store.get(name)
+        return held if held is not None and _is_same(held, obj) else self._trim(obj)
 
     def _replace(self, fresh: dict[Name, Object]) -> None:
         """Make the store equal to ``fresh`` in one go; what is no longer there is told as deleted."""
@@ -147,7 +152,7 @@ class Informer:
             self._put(name, None)
         for name, obj in fresh.items():
             old = self.store.get(name)
-            if old is None or metadata_of(old).get("resourceVersion") != metadata_of(obj).get("resourceVersion"):
+            if old is None or not _is_same(old, obj):
                 self._put(name, obj)
         self.synced.set()
         self._on_synced()
@@ -158,3 +163,9 @@ class Informer:
             self.store[name] = new
         if old is not None or new is not None:
             self._on_event(name, old, new)
+
+
+def _is_same(one: Object, other: Object) -> bool:
+    """Tell whether two objects of one name are the same write of the same object."""
+    a, b = metadata_of(one), metadata_of(other)
+    return a.get("resourceVersion") == b.get("resourceVersion") and a.get("uid") == b.get("uid")
