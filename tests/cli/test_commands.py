@@ -78,7 +78,7 @@ def test_completion_offers_commands_and_flags() -> None:
 
     assert offered("gangwarden c", "1") == ["check", "controller", "certs", "completion"]
     assert "--fail-on" in offered("gangwarden check --fa", "2")
-    assert offered("gangwarden webhooks ", "2") == ["apply", "delete", "plan"]
+    assert offered("gangwarden webhooks ", "2") == ["apply", "delete", "plan", "probe"]
 
 
 @pytest.mark.parametrize("name", ["gangwarden", "kubectl-gangwarden"])
