@@ -13,6 +13,7 @@ from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Opt
 
 _NUMBERS = frozenset({int, UInt, float})
 _EXACT = frozenset({str, bool, bytes, type(None)})
+_UNCOUNTED = 1_000
 _ORDERED = frozenset({str, bool, bytes})
 
 
@@ -88,6 +89,25 @@ def _hashable(value: Any) -> Any:
     if type(value) is bytes:
         raise go_panic("hash of unhashable type types.Bytes")
     return value
+
+
+def is_given(wanted: Mapping[Any, Any], activation: Mapping[str, Any], budget: Budget) -> bool:
+    """Tell whether a map is part of an input. In Go those know that their keys are text; others look for anything.
+
+    Only odd keys make that matter, so it is looked for when one comes, and large inputs cost more than in the API server.
+    """
+    seen = 0
+    held: list[Any] = [value for value in activation.values() if type(value) is dict]
+    while held:
+        value = held.pop()
+        if value is wanted:
+            return True
+        held.extend(item for item in (value.values() if type(value) is dict else value) if type(item) in (dict, list))
+        seen += len(value)
+        if seen > _UNCOUNTED:
+            budget.spend(beyond(seen))
+            seen = 0
+    return False
 
 
 def position_of(items: list[Any], value: Any, budget: Budget) -> int:

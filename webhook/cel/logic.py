@@ -7,11 +7,11 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from webhook.cel.budget import Budget
-from webhook.cel.compare import contains, equal, order
+from webhook.cel.compare import contains, equal, is_given, order
 from webhook.cel.costs import MEMBERSHIP, comparison_price, size_of
 from webhook.cel.errors import EvaluationError, Overrun, go_panic, no_overload
 from webhook.cel.failing import FAILED, Price, fail_two
-from webhook.cel.frames import BUDGET, Closure, Frame
+from webhook.cel.frames import ACTIVATION, BUDGET, Closure, Frame
 from webhook.cel.show import show
 from webhook.cel.values import Optional, make_map
 
@@ -225,6 +225,8 @@ def is_in(left: Closure, right: Closure) -> Closure:
 
     def run(frame: Frame) -> bool:
         value, items = operands(left, right, frame)
+        if type(value) is bytes and type(items) is dict and is_given(items, frame[ACTIVATION], frame[BUDGET]):
+            return False
         return contains(items, value, frame[BUDGET])
 
     return run
