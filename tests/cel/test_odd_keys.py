@@ -43,7 +43,7 @@ def test_every_answer_is_the_api_servers(start: int) -> None:
 
 def test_looking_whether_a_map_was_given_is_paid_for_if_inputs_are_large() -> None:
     program = compile_expression("object.l.all(x, !(dyn(b'a') in object.m))", NAMES)
-    large = {"l": list(range(20_000)), "m": {"a": 1}}
+    large = {"m": {"a": 1}, "l": list(range(20_000))}
     with pytest.raises(EvaluationError, match="actual cost limit exceeded"):
         program.evaluate({"object": large}, Budget(1_000_000))
     assert program.evaluate({"object": {"l": [1, 2], "m": {"a": 1}}}, Budget(100)) is True
