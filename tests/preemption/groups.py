@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.builders import job, namespace, pod, pod_group
-from webhook.model.disruption import Intent, Loss
+from webhook.model.disruption import Intent, Loss, LossCause, Step
 from webhook.model.groups import PlannedGroup
 from webhook.model.objects import Object
 from webhook.model.policies import DisruptionSpec
@@ -89,10 +89,10 @@ class Group:
         self.pod(index)["metadata"] |= {"deletionTimestamp": at(since + grace), "deletionGracePeriodSeconds": grace}
         return self
 
-    def failed(self, index: int, *, reason: str = "", ended: float = -5, code: int = 1) -> Group:
+    def failed(self, index: int, *, reason: str = "", ended: float = -5, code: int = 1, name: str = "") -> Group:
         terminated = {"exitCode": code, "reason": "Error", "finishedAt": at(ended)}
         status = {"phase": "Failed", "containerStatuses": [{"name": "main", "state": {"terminated": terminated}}]}
-        self.pod(index)["status"] |= status | ({"reason": reason} if reason else {})
+        self.pods[name or f"train-{index}"]["status"] |= status | ({"reason": reason} if reason else {})
         return self
 
     def succeeded(self, *indexes: int, counted: bool = True) -> Group:
@@ -156,12 +156,56 @@ class Group:
         obj[last] = value
         return self
 
-    def remembering(self, *, short_since: float | None = None, intent: Intent | None = None) -> Group:
-        self.memory |= {"short_since": None if short_since is None else ago(-short_since), "intent": intent}
+    def with_pod(self, index: int, path: str, value: Any) -> Group:
+        return self._set(self.pod(index), path, value)
+
+    def with_node(self, name: str, path: str, value: Any) -> Group:
+        return self._set(self.nodes[name], path, value)
+
+    def remembering(self, *, short_since: float | None = None, **more: Any) -> Group:
+        """Have the watcher remember: ``intent``, ``losses``, since when the group is short."""
+        self.memory |= more | ({} if short_since is None else {"short_since": ago(-short_since)})
         return self
 
-    def beside(self, *objects: Object) -> Group:
-        self.others.extend(objects)
+    def sized(self, completions: int, *, parallelism: int | None = None) -> Group:
+        self.size = parallelism or completions
+        return self.with_job("spec.completions", completions).with_job("spec.parallelism", self.size)
+
+    def crashing(self, index: int) -> Group:
+        waits = {"name": "main", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+        return self.with_pod(index, "status.containerStatuses", [waits])
+
+    def unindexed(self) -> Group:
+        """Take the completion index off every pod, as in a Job without."""
+        for one in self.pods.values():
+            one["metadata"]["labels"] = {}
+        return self
+
+    def stranger(self, name: str, *, deleted: bool = False) -> Group:
+        """Add a pod that names the group, of another Job."""
+        other = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "other", "uid": "other"}}
+        made = pod(name, group="g", phase="Running").owned_by(other, controller=True).at("spec.nodeName", "n0")
+        self.pods[name] = made.at("metadata.uid", name).at("metadata.creationTimestamp", at(-60)).build()
+        if deleted:
+            self.pods[name]["metadata"]["deletionTimestamp"] = at(25)
+        return self
+
+    def controlled_by(self, api_version: str, kind: str) -> Group:
+        reference = {"apiVersion": api_version, "kind": kind, "name": "above", "uid": "above", "controller": True}
+        return self.with_job("metadata.ownerReferences", [reference])
+
+    def of_a_jobset(self) -> Group:
+        """Have the group owned by a JobSet, which controls the Job."""
+        meta = {"name": "set", "namespace": "team-a", "uid": "set"}
+        jobset = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": meta, "spec": {}}
+        self.others.append(jobset)
+        self.pod_group = pod_group("g", self.size, owner=jobset).build()
+        reference = {key: jobset[key] for key in ("apiVersion", "kind")} | {"name": "set", "uid": "set", "controller": True}
+        return self.with_job("metadata.ownerReferences", [reference])
+
+    def without_job(self) -> Group:
+        """Have the Job gone; another one shows that Jobs are watched."""
+        self.job = job("other").stored().build()
         return self
 
     @property
@@ -176,6 +220,17 @@ class Group:
     def facts(self, **more: Any) -> GroupFacts:
         known = {"spec": self.spec, "now": NOW, "planned": self.planned, **self.memory, **more}
         return gather_facts(self.pod_group, self.pods.values(), self.snapshot(), **known)
+
+
+def loss(number: int, cause: LossCause = LossCause.EVICTED, *, since: float = -5, **more: Any) -> Loss:
+    """Return what the watcher remembers of a member that is gone."""
+    known = {"index": str(number), "node": f"n{number}", "message": ""} | more
+    return Loss(pod=f"train-{number}", uid=f"uid-{number}", cause=cause, since=ago(-since), **known)
+
+
+def intent(step: Step, *, note: str = "", began: float = -20, **more: Any) -> Intent:
+    known = {"victim": "train-1", "cause": LossCause.EVICTED, "owner_uid": "u"} | more
+    return Intent(id="abc123", step=step, began=ago(-began), step_since=ago(-began), note=note, **known)
 
 
 _ELSEWHERE = {"name": "other", "namespace": "elsewhere"}

@@ -125,7 +125,8 @@ def _forming(facts: GroupFacts, roll: RollCall) -> Health | None:
     if roll.bound:
         return None
     cause = waiting_for(facts, roll)
-    because = cause.message if cause else f"No member of the group holds a node; {len(roll.waiting)} of {roll.wanted} pods wait."
+    wait = f"No member of the group holds a node; {len(roll.waiting)} of {roll.wanted} pods wait"
+    because = f"{(cause.message if cause else wait).rstrip('. ')}."
     return Health(
         state=GroupState.FORMING,
         because=f"{because} {loss_sentence(roll.losses[0])}." if roll.losses else because,

@@ -125,18 +125,25 @@ def _open(losses: list[Loss], replacing: Iterable[Object]) -> tuple[Loss, ...]:
     """
     if not losses:
         return ()
-    members = sorted(((created(pod), str(labels_of(pod).get(INDEX_LABEL) or "")) for pod in replacing), reverse=True)
-    newest: dict[str, datetime] = {}
-    for at, index in members:
-        newest.setdefault(index, at)
-    spare = [at for at, _ in members]
-    found = []
-    for loss in sorted(losses, key=lambda one: (one.since, one.pod), reverse=True):
+    later = _Later(replacing)
+    newest_first = sorted(losses, key=lambda one: (one.since, one.pod), reverse=True)
+    return tuple(reversed([loss for loss in newest_first if not later.makes_good(loss)]))
+
+
+class _Later:
+    """The members that once held a node, newest first; each makes good one loss, or all of its own index."""
+
+    def __init__(self, pods: Iterable[Object]) -> None:
+        held = [(created(pod), str(metadata_of(pod).get("uid")), labels_of(pod).get(INDEX_LABEL) or "") for pod in pods]
+        self._spare = sorted(held, reverse=True)
+        self._by_index: dict[str, list[tuple[datetime, str]]] = {}
+        for at, uid, index in self._spare:
+            self._by_index.setdefault(index, []).append((at, uid))
+
+    def makes_good(self, loss: Loss) -> bool:
+        """Tell whether a member came after a loss. To be asked from the newest loss to the oldest."""
         since = loss.since.replace(microsecond=0)  # creation times are whole seconds
-        if loss.index and any(newest):
-            is_replaced = loss.index in newest and newest[loss.index] >= since
-        else:
-            is_replaced = bool(spare) and spare[0] >= since and bool(spare.pop(0))
-        if not is_replaced:
-            found.append(loss)
-    return tuple(reversed(found))
+        if loss.index:
+            return any(at >= since and uid != loss.uid for at, uid in self._by_index.get(loss.index, ())[:2])
+        number = next((n for n, (_, uid, _) in enumerate(self._spare[:2]) if uid != loss.uid), None)
+        return number is not None and self._spare[number][0] >= since and bool(self._spare.pop(number))
