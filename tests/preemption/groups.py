@@ -194,6 +194,11 @@ class Group:
         reference = {"apiVersion": api_version, "kind": kind, "name": "above", "uid": "above", "controller": True}
         return self.with_job("metadata.ownerReferences", [reference])
 
+    def of_its_own(self) -> Group:
+        """Have the PodGroup made for the workload as it is called now."""
+        self.pod_group = pod_group("g", self.size, owner=self.job).build()
+        return self
+
     def of_a_jobset(self) -> Group:
         """Have the group owned by a JobSet, which controls the Job."""
         meta = {"name": "set", "namespace": "team-a", "uid": "set"}
