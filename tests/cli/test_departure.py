@@ -17,13 +17,15 @@ from tests.cluster.waiting import until
 from tests.controller.test_upkeep import attached
 from webhook.cli import looking
 from webhook.cli.calling import look_for_a_call
-from webhook.cli.departure import settle, unbind, withdraw
+from webhook.cli.departure import delete_by_key, end, settle, unbind, withdraw
 from webhook.cluster import Api, connect
 from webhook.errors import ClusterError
+from webhook.model.objects import ObjectKey
 from webhook.policies import bundled_policies
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 DEPLOYMENT = "/apis/apps/v1/namespaces/gw/deployments/webhook"
+WEBHOOK = ObjectKey("apps", "Deployment", "gw", "webhook")
 SERVED = {"resources": [{"name": "podgroups"}, {"name": "workloads"}]}
 
 
@@ -69,7 +71,7 @@ async def test_bindings_go_by_name_and_what_is_not_there_is_no_error(fake: FakeA
 async def test_replicas_end_before_the_configurations_are_deleted_for_the_last_time(fake: FakeApi, api: Api) -> None:
     await configured(fake)
     await replicas(fake, "one")
-    leaving = asyncio.create_task(withdraw(api, namespace="gw", deployment="webhook", patience_seconds=20.0))
+    leaving = asyncio.create_task(withdraw(api, WEBHOOK, patience_seconds=20.0))
     await until(lambda: bool(fake.seen("GET", "/pods")))
     await configured(fake)  # a replica was in the middle of writing them
     await fake.remove("/api/v1/namespaces/gw/pods/one")
@@ -81,14 +83,14 @@ async def test_replicas_end_before_the_configurations_are_deleted_for_the_last_t
 async def test_a_replica_that_does_not_end_is_told_and_the_configurations_are_gone_all_the_same(fake: FakeApi, api: Api) -> None:
     await configured(fake)
     await replicas(fake, "one")
-    with pytest.raises(ClusterError, match="replicas of the webhook have not ended after"):
-        await withdraw(api, namespace="gw", deployment="webhook", patience_seconds=0.1)
+    with pytest.raises(ClusterError, match="pods of it have not ended after"):
+        await withdraw(api, WEBHOOK, patience_seconds=0.1)
     assert [path for path in fake.objects if path.endswith("gangwarden")] == []
 
 
 async def test_without_a_deployment_only_the_configurations_go(fake: FakeApi, api: Api) -> None:
     await configured(fake)
-    assert len(await withdraw(api, namespace="", deployment="", patience_seconds=1.0)) == 2
+    assert len(await withdraw(api, None, patience_seconds=1.0)) == 2
     assert fake.seen("PATCH") == []
 
 
@@ -113,6 +115,16 @@ async def test_what_cannot_be_read_is_an_error_and_not_taken_for_nothing(fake: F
     fake.forbidden.append("/podgroups")
     with pytest.raises(ClusterError, match="you may not"):
         await settle(api, [bundled_policies()], namespaces=())
+
+
+async def test_a_deployment_ends_and_what_only_it_used_goes_after_it(fake: FakeApi, api: Api) -> None:
+    await replicas(fake)
+    await end(api, WEBHOOK, patience_seconds=5.0)
+    await end(api, ObjectKey("apps", "Deployment", "gw", "unknown"), patience_seconds=0.0)
+    await put(fake, "/api/v1/namespaces/gw/secrets/certs", "Secret", "v1")
+    keys = [ObjectKey("", "Secret", "gw", "certs"), ObjectKey("coordination.k8s.io", "Lease", "gw", "leader")]
+    assert await delete_by_key(api, keys) == ["Secret gw/certs deleted"]
+    assert fake.objects[DEPLOYMENT]["spec"]["replicas"] == 0
 
 
 def test_a_deployment_is_named_with_its_namespace(gangwarden: Gangwarden) -> None:

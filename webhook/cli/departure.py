@@ -8,7 +8,7 @@ more, what was stamped gets its groups, whether a controller is alive or not.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -34,8 +34,36 @@ _PLAN_SECONDS = 5.0
 
 async def unbind(api: Api, names: Sequence[str]) -> list[str]:
     """Delete the bindings of native policies by name; returns what was there."""
+    group = "admissionregistration.k8s.io"
+    return await delete_by_key(api, (ObjectKey(group, kind, "", name) for name in names for kind in _BINDINGS))
+
+
+async def withdraw(api: Api, deployment: ObjectKey | None, *, patience_seconds: float) -> list[str]:
+    """Delete the configurations for good: the Deployment's replicas, which would write them again, end first.
+
+    Without a ``deployment`` the replicas are somebody else's business. Raises ClusterError where pods do not end in time;
+    the configurations are gone by then.
+    """
+    live = WebhookConfigurations(api, CONFIGURATION_NAME)
+    found = await _scale_down(api, deployment) if deployment else None
+    removed = [f"{one} deleted" for one in await live.delete()]
+    if found is not None:
+        await _await_end(api, found, patience_seconds)
+        removed += [f"{one} deleted" for one in await live.delete()]  # one may have been in the middle of writing them
+    return removed
+
+
+async def end(api: Api, deployment: ObjectKey, *, patience_seconds: float) -> None:
+    """Scale a Deployment to zero and wait for its pods to end; one that is not there is fine."""
+    found = await _scale_down(api, deployment)
+    if found is not None:
+        await _await_end(api, found, patience_seconds)
+
+
+async def delete_by_key(api: Api, keys: Iterable[ObjectKey]) -> list[str]:
+    """Delete objects; returns what was there."""
     removed = []
-    for key in (ObjectKey("admissionregistration.k8s.io", kind, "", name) for name in names for kind in _BINDINGS):
+    for key in keys:
         live = await api.find(key)
         if live is not None:
             await api.delete(key, uid=str(metadata_of(live)["uid"]))
@@ -43,22 +71,11 @@ async def unbind(api: Api, names: Sequence[str]) -> list[str]:
     return removed
 
 
-async def withdraw(api: Api, *, namespace: str, deployment: str, patience_seconds: float) -> list[str]:
-    """Delete the configurations for good: the Deployment's replicas, which would write them again, end first.
-
-    ``deployment`` may be empty: then the replicas are somebody else's business. Raises ClusterError where pods do not end
-    in time; the configurations are gone by then.
-    """
-    live = WebhookConfigurations(api, CONFIGURATION_NAME)
-    key = ObjectKey("apps", "Deployment", namespace, deployment)
-    found = await api.find(key) if deployment else None
+async def _scale_down(api: Api, deployment: ObjectKey) -> Object | None:
+    found = await api.find(deployment)
     if found is not None:
-        await api.merge_patch(key, {"spec": {"replicas": 0}}, subresource="scale")
-    removed = [f"{one} deleted" for one in await live.delete()]
-    if found is not None:
-        await _await_end(api, found, patience_seconds)
-        removed += [f"{one} deleted" for one in await live.delete()]  # one may have been in the middle of writing them
-    return removed
+        await api.merge_patch(deployment, {"spec": {"replicas": 0}}, subresource="scale")
+    return found
 
 
 async def _await_end(api: Api, deployment: Object, patience_seconds: float) -> None:
@@ -69,8 +86,9 @@ async def _await_end(api: Api, deployment: Object, patience_seconds: float) -> N
             while await api.list(_POD, namespace=namespace, label_selector=selector):  # noqa: ASYNC110 - for seconds, once
                 await asyncio.sleep(_LOOK_SECONDS)
     except TimeoutError:
-        text = f"replicas of the webhook have not ended after {patience_seconds:g} s; they may write the configurations again"
-        raise ClusterError(text, verb="delete", key=str(ObjectKey.of(deployment)), reason="Timeout") from None
+        text = f"pods of it have not ended after {patience_seconds:g} s, and may still write what is to go"
+        key = ObjectKey.of(deployment)
+        raise ClusterError(f"{key}: {text}", verb="delete", key=str(key), reason="Timeout") from None
 
 
 async def settle(api: Api, paths: Sequence[str | Path], *, namespaces: Sequence[str]) -> list[str]:

@@ -17,10 +17,19 @@ from webhook.certs import load_material
 from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
 from webhook.cli.registration import register
 from webhook.errors import UsageError
+from webhook.model.objects import ObjectKey
 from webhook.policies import bundled_policies, load_policies
 
 if TYPE_CHECKING:
     from webhook.cluster import Api
+
+_DEPLOYMENT = ("apps", "Deployment")
+_NAMED = {
+    "deployment": _DEPLOYMENT,
+    "controller": _DEPLOYMENT,
+    "secret": ("", "Secret"),
+    "lease": ("coordination.k8s.io", "Lease"),
+}
 
 
 @click.group("webhooks")
@@ -74,7 +83,10 @@ def apply_command(  # noqa: PLR0917 - click passes flags by name
 @only_option
 @click.option("--binding", "bindings", multiple=True, metavar="NAME", help="Delete this binding of a native policy first.")
 @click.option("--deployment", default="", metavar="NS/NAME", help="Scale this Deployment of replicas to zero, and wait for it.")
-@click.option("--create-groups", is_flag=True, help="Last, create the group objects that stamped workloads still wait for.")
+@click.option("--controller", default="", metavar="NS/NAME", help="Last, scale this Deployment of controllers to zero likewise.")
+@click.option("--secret", default="", metavar="NS/NAME", help="Last, delete this Secret of certificates.")
+@click.option("--lease", default="", metavar="NS/NAME", help="Last, delete this Lease of controllers.")
+@click.option("--create-groups", is_flag=True, help="Create the group objects that stamped workloads still wait for.")
 @click.option(
     "--timeout", "patience_seconds", default=120.0, metavar="SECONDS", show_default=True, help="For the replicas to end."
 )
@@ -84,30 +96,43 @@ def delete_command(  # noqa: PLR0917 - click passes flags by name
     policies: tuple[str, ...],
     only_namespaces: tuple[str, ...],
     bindings: tuple[str, ...],
-    deployment: str,
     create_groups: bool,
     patience_seconds: float,
+    **named: str,
 ) -> None:
     """Take the configurations away: from then on nothing is sent to the webhook.
 
     A replica with --url or --service writes them again: end it before, or name its --deployment.
     """
-    from webhook.cli.departure import settle, unbind, withdraw  # noqa: PLC0415 - ``plan`` needs no Kubernetes client
+    from webhook.cli.departure import delete_by_key, end, settle, unbind, withdraw  # noqa: PLC0415 - ``plan`` needs no client
 
-    namespace, slash, name = deployment.partition("/")
-    if deployment and not (namespace and slash and name):
-        raise UsageError(f"--deployment {deployment} must be NAMESPACE/NAME")
+    keys = {flag: _named(flag, value) for flag, value in named.items()}
+    controller = keys.pop("controller")
 
     async def act(api: Api) -> None:
         for line in await unbind(api, bindings):
             click.echo(line)
-        removed = await withdraw(api, namespace=namespace, deployment=name, patience_seconds=patience_seconds)
+        removed = await withdraw(api, keys.pop("deployment"), patience_seconds=patience_seconds)
         click.echo("\n".join(removed) or "there was none")
         if create_groups:
             for line in await settle(api, policies or (bundled_policies(),), namespaces=only_namespaces):
                 click.echo(line)
+        if controller is not None:
+            await end(api, controller, patience_seconds=patience_seconds)
+        for line in await delete_by_key(api, filter(None, keys.values())):
+            click.echo(line)
 
     asyncio.run(_with_cluster(kubeconfig, context, act))
+
+
+def _named(flag: str, value: str) -> ObjectKey | None:
+    """Return the object that a flag names; None where it is not given."""
+    if not value:
+        return None
+    namespace, slash, name = value.partition("/")
+    if not (namespace and slash and name):
+        raise UsageError(f"--{flag} {value} must be NAMESPACE/NAME")
+    return ObjectKey(*_NAMED[flag], namespace, name)
 
 
 @webhooks_command.command("probe")
