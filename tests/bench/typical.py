@@ -12,6 +12,9 @@ from typing import Any
 
 from tests.bench.figures import Comparison
 from webhook.cel import Budget, Declarations, Program, compile_expression
+from webhook.cel.library.regex import compile_pattern
+from webhook.cel.program import _parse
+from webhook.cel.quantities import _parse_short
 from webhook.server.deadlines import deadline_of
 from webhook.settings import EvaluationSettings
 
@@ -56,6 +59,13 @@ def warm(case: Case) -> Program:
     for _ in range(WARM_UP):
         evaluate()
     return program
+
+
+def first_compilation(text: str) -> Program:
+    """Compile an expression as if nothing had been compiled before: what is kept of others that say the same is forgotten."""
+    for kept in (_parse, compile_pattern, _parse_short):
+        kept.cache_clear()
+    return compile_expression(text, DECLARED)
 
 
 def evaluation(case: Case, program: Program) -> Callable[[], None]:
