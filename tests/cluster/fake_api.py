@@ -45,6 +45,7 @@ class FakeApi:
     admit: Callable[[Json], Json] = lambda body: body
     forbidden: list[str] = field(default_factory=list)
     documents: dict[str, Json] = field(default_factory=dict)
+    metrics: str = ""
     tls: ssl.SSLContext | None = None
     port: int = 0
 
@@ -136,6 +137,8 @@ class FakeApi:
             return web.json_response({"kind": "Status", "code": code} | status, status=code)
         if any(part in request.path for part in self.forbidden):
             return _status(403, "Forbidden", "you may not")
+        if request.path == "/metrics" and self.metrics:
+            return web.Response(text=self.metrics)
         if request.path in self.documents:
             return web.json_response(self.documents[request.path])
         if request.query.get("watch") == "true":

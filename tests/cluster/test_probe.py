@@ -13,7 +13,16 @@ from webhook.errors import ClusterError
 from webhook.model.groups import Capabilities
 
 DISCOVERY = "/apis/scheduling.k8s.io/v1beta1"
+ALPHA_DISCOVERY = "/apis/scheduling.k8s.io/v1alpha3"
 SERVED = {"resources": [{"name": "workloads"}, {"name": "podgroups"}, {"name": "podgroups/status"}]}
+ALPHA_SERVED = {"resources": [*SERVED["resources"], {"name": "compositepodgroups"}]}
+GATES = (
+    "WorkloadWithJob",
+    "TopologyAwareWorkloadScheduling",
+    "DRAWorkloadResourceClaims",
+    "PodGroupPreemptionPolicy",
+    "CompositePodGroup",
+)
 
 
 def dropping(fake: FakeApi, *paths: str) -> None:
@@ -38,8 +47,18 @@ def dropping(fake: FakeApi, *paths: str) -> None:
         (("spec.scheduling", "spec.schedulingConstraints", "spec.resourceClaims"), Capabilities(group_objects=True)),
         (("spec.scheduling", "spec.schedulingConstraints"), Capabilities(group_objects=True, shared_claims=True)),
         (("spec.template.spec.schedulingGroup", "spec.scheduling"), Capabilities(topology=True, shared_claims=True)),
+        (
+            ("spec.parentCompositePodGroupName",),
+            Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True),
+        ),
     ],
-    ids=["all gates on", "GenericWorkload alone", "with DRAWorkloadResourceClaims", "an API server in the middle of an upgrade"],
+    ids=[
+        "all gates on",
+        "GenericWorkload alone",
+        "with DRAWorkloadResourceClaims",
+        "an upgrade at half time",
+        "CompositePodGroup off",
+    ],
 )
 async def test_a_field_that_survives_is_a_capability(
     fake: FakeApi, api: Api, dropped: tuple[str, ...], expected: Capabilities
@@ -47,6 +66,50 @@ async def test_a_field_that_survives_is_a_capability(
     fake.documents[DISCOVERY] = SERVED
     dropping(fake, *dropped)
     assert await probe_capabilities(api) == expected
+
+
+@pytest.mark.parametrize("is_served", [True, False])
+async def test_groups_of_groups_are_possible_where_their_kind_is_served_as_well(fake: FakeApi, api: Api, is_served: bool) -> None:
+    fake.documents |= {DISCOVERY: SERVED, ALPHA_DISCOVERY: ALPHA_SERVED if is_served else SERVED}
+    found = await probe_capabilities(api)
+    assert (found.composite_groups, found.topology) == (is_served, True)
+
+
+async def test_a_preemption_policy_that_the_server_fills_in_is_one_that_it_knows(fake: FakeApi, api: Api) -> None:
+    fake.documents[DISCOVERY] = SERVED
+    fake.admit = lambda body: {**body, "spec": {**body["spec"], "preemptionPolicy": "Never"}}
+    assert (await probe_capabilities(api)).preemption_policy
+    assert all("preemptionPolicy" not in request.body["spec"] for request in fake.seen("POST"))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            {"WorkloadWithJob": 1, "DRAWorkloadResourceClaims": 1},
+            Capabilities(group_objects=True, native_jobs=True, shared_claims=True),
+        ),
+        ({"PodGroupPreemptionPolicy": 1}, Capabilities(group_objects=True, preemption_policy=True)),
+    ],
+    ids=["Jobs and claims", "preemptionPolicy"],
+)
+async def test_gates_are_read_from_metrics_where_the_probe_is_refused(
+    fake: FakeApi, api: Api, said: dict[str, int], expected: Capabilities
+) -> None:
+    fake.documents[DISCOVERY] = SERVED
+    fake.forbidden.append("/jobs")
+    fake.metrics = "".join(
+        f'kubernetes_feature_enabled{{name="{gate}",stage="ALPHA"}} {said.get(gate, 0)}\n' for gate in (*GATES, "Other")
+    )
+    assert await probe_capabilities(api, known=Capabilities(topology=True)) == expected
+
+
+async def test_metrics_of_another_release_teach_nothing(fake: FakeApi, api: Api) -> None:
+    fake.documents[DISCOVERY] = SERVED
+    fake.forbidden.append("/jobs")
+    fake.metrics = 'kubernetes_feature_enabled{name="WorkloadWithJob",stage="ALPHA"} 1\n'
+    known = Capabilities(topology=True)
+    assert await probe_capabilities(api, known=known) == Capabilities(group_objects=True, topology=True)
 
 
 async def test_without_the_group_api_nothing_is_possible_and_nothing_is_sent(fake: FakeApi, api: Api) -> None:

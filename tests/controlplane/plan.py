@@ -28,6 +28,8 @@ NATIVE = Gates(
     ("scheduling.k8s.io/v1beta1=true", "scheduling.k8s.io/v1alpha3=true"),
 )
 """What group scheduling of 1.37 offers short of CompositePodGroup: the Job controller makes the groups."""
+EVERYTHING = Gates((*NATIVE.features, "PodGroupPreemptionPolicy=true", "CompositePodGroup=true"), NATIVE.runtime)
+"""All that Kubernetes 1.37 has for groups, alpha included."""
 NO_GROUPS = Gates(())
 """A cluster that knows no groups."""
 

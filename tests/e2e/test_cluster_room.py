@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.plan import NATIVE, NO_GROUPS
+from tests.controlplane.plan import EVERYTHING, NATIVE, NO_GROUPS
 from tests.controlplane.scenes import job, pod_group
 from webhook.cluster import (
     Api,
@@ -161,10 +162,16 @@ async def test_the_probe_sees_that_only_group_objects_are_on(api: Api) -> None:
 
 
 async def test_the_probe_sees_every_gate_and_no_gate() -> None:
-    everything = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
-    with ControlPlane(gates=NATIVE) as other:
+    stable = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
+    everything = replace(stable, preemption_policy=True, composite_groups=True)
+    with ControlPlane(gates=EVERYTHING) as other:
         async with await connect(str(other.kubeconfig)) as connection:
-            assert await probe_capabilities(Api.over(connection)) == everything
+            api = Api.over(connection)
+            assert await probe_capabilities(api) == everything
+            assert await probe_capabilities(api, namespace="not-there") == everything  # by its metrics
+        other.restart_all(NATIVE)
+        async with await connect(str(other.kubeconfig)) as connection:
+            assert await probe_capabilities(Api.over(connection)) == stable
         other.restart_all(NO_GROUPS)
         async with await connect(str(other.kubeconfig)) as connection:
             api = Api.over(connection)

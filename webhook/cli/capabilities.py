@@ -14,7 +14,7 @@ from webhook.model.groups import Capabilities
 
 _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 60.0
-"""Two dry-run requests a minute; a control plane upgrade takes longer than that."""
+"""Some requests a minute, none of which stores anything; a control plane upgrade takes longer than that."""
 _CANARY_LOOKS = 5
 """A canary is written and deleted, so it flies at every fifth look only."""
 _CANARY_SECONDS = 20.0

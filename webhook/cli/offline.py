@@ -29,8 +29,9 @@ from webhook.preemption import Capacity, NodeRoomView
 from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
 
-ASSUMED = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
-"""Without a snapshot nothing is known, and a verdict about gates would be a guess: they are taken as on."""
+ASSUMED = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True, preemption_policy=True)
+"""Without a snapshot nothing is known, and a verdict about gates would be a guess: they are taken as on, but for groups of
+groups, which are alpha and asked for by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 SCHEDULING_GROUP = "scheduling.k8s.io"
 SCHEDULING_VERSION = "scheduling.k8s.io/v1beta1"
+ALPHA_SCHEDULING_VERSION = "scheduling.k8s.io/v1alpha3"
+"""CompositePodGroup is served in this version only; its other kinds are those of v1beta1."""
 
 GANG_LABEL = "gangwarden.dev/gang"
 """The user's wish on an object: ``"true"`` or ``"false"``."""
@@ -56,6 +58,10 @@ class Capabilities:
     """TopologyAwareWorkloadScheduling."""
     shared_claims: bool = False
     """DRAWorkloadResourceClaims."""
+    preemption_policy: bool = False
+    """PodGroupPreemptionPolicy: a group has a preemptionPolicy of its own."""
+    composite_groups: bool = False
+    """CompositePodGroup, and scheduling.k8s.io/v1alpha3 served: groups of groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,8 @@ _CAPABILITIES: Mapping[str, str] = MappingProxyType(
         "WorkloadWithJob": "native_jobs",
         "TopologyAwareWorkloadScheduling": "topology",
         "DRAWorkloadResourceClaims": "shared_claims",
+        "PodGroupPreemptionPolicy": "preemption_policy",
+        "CompositePodGroup": "composite_groups",
     }
 )
 
