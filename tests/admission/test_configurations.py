@@ -11,12 +11,12 @@ from tests.admission.attaching import bound
 from tests.builders import Built, job, namespace, pod
 from tests.groups.building import compiled
 from tests.rules.building import FakeWorld, binding, constraints, named, policy, request, rule, selector, situation, text
-from webhook.admission import Endpoint, NamespaceScope, PolicySet, plan_configurations, webhook_needs
+from webhook.admission import BoundWorkload, Endpoint, NamespaceScope, PolicySet, plan_configurations, webhook_needs
 from webhook.admission.conditions import condition_text
 from webhook.admission.configurations import CONDITION_NAME
 from webhook.model.groups import PROBE_LABEL
 from webhook.model.objects import Object, Resource
-from webhook.model.policies import Action, Binding, FailurePolicy, MatchResources, Requirement
+from webhook.model.policies import Action, Binding, DisruptionSpec, FailurePolicy, MatchResources, Requirement
 from webhook.model.requests import AdmissionRequest, Operation
 from webhook.policies import load_policies
 from webhook.rules import ADMISSION_ROOTS, Invocation, Run, compile_head, compile_policy, conditions_hold, invocations
@@ -63,8 +63,34 @@ def test_each_failure_policy_has_its_path_and_no_other() -> None:
         ("ignore.mutate.gangwarden.dev", "Ignore", "https://localhost:9443/mutate/ignore"),
         ("fail.validate.gangwarden.dev", "Fail", "https://localhost:9443/validate/fail"),
         ("ignore.validate.gangwarden.dev", "Ignore", "https://localhost:9443/validate/ignore"),
+        ("evictions.gangwarden.dev", "Ignore", "https://localhost:9443/evictions"),
     }
     assert {one["clientConfig"]["caBundle"] for one in found.values()} == {"Q0E="}
+
+
+def test_evictions_are_sent_and_nothing_else_about_pods_where_a_policy_speaks_of_them() -> None:
+    found = webhooks(PolicySet(workload=(bound(),)))["evictions.gangwarden.dev"]
+    (rule_,) = found["rules"]
+    assert (rule_["operations"], rule_["resources"]) == (["CREATE"], ["pods/eviction"])
+    assert (found["failurePolicy"], found["sideEffects"]) == ("Ignore", "NoneOnDryRun")
+    (selected,) = found["namespaceSelector"]["matchExpressions"]
+    assert selected["values"] == ["gangwarden-system", "kube-system"]
+
+
+@pytest.mark.parametrize(
+    ("disruption", "sent"),
+    [
+        (DisruptionSpec(), True),
+        (DisruptionSpec(budgets="Ignore"), False),
+        (DisruptionSpec(budgets="Ignore", on_eviction="Hold"), True),
+        (DisruptionSpec(on_disruption="Ignore"), False),
+        (DisruptionSpec(on_disruption="Ignore", on_eviction="Hold"), True),
+    ],
+)
+def test_evictions_are_sent_only_where_a_bound_policy_has_something_to_say(disruption: DisruptionSpec, sent: bool) -> None:
+    grouping = compiled(disruption=disruption)
+    assert ("evictions.gangwarden.dev" in webhooks(PolicySet(workload=(bound(grouping),)))) is sent
+    assert webhooks(PolicySet(workload=(BoundWorkload(policy=grouping, bindings=()),))) == {}
 
 
 def test_what_nobody_asks_for_is_not_registered() -> None:
@@ -191,7 +217,7 @@ def test_under_ignore_every_condition_may_be_told() -> None:
 @pytest.mark.parametrize(("failure", "told"), [(FailurePolicy.FAIL, False), (FailurePolicy.IGNORE, True)])
 def test_the_mutating_webhook_ignores_so_only_such_conditions_are_told(failure: FailurePolicy, told: bool) -> None:
     grouping = compiled(match_conditions=MINE, failure_policy=failure)
-    (found,) = webhooks(PolicySet(workload=(bound(grouping),))).values()
+    found = webhooks(PolicySet(workload=(bound(grouping),)))["ignore.mutate.gangwarden.dev"]
     assert ("parallelism" in condition(found)) is told
 
 

@@ -28,6 +28,15 @@ def policies(write: Write) -> str:
     )
 
 
+EVICTIONS = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "resources": ["pods/eviction"],
+    "scope": "*",
+}
+
+
 def test_the_plan_is_one_configuration_of_each_kind_with_a_path_per_failure_policy(gangwarden: Gangwarden, policies: str) -> None:
     mutating, validating_ = planned(gangwarden, *URL, "-p", policies)
     assert [document["kind"] for document in (mutating, validating_)] == [
@@ -37,6 +46,7 @@ def test_the_plan_is_one_configuration_of_each_kind_with_a_path_per_failure_poli
     assert [(hook["clientConfig"], hook["failurePolicy"], hook["rules"]) for hook in validating_["webhooks"]] == [
         ({"url": "https://localhost:9443/validate/fail"}, "Fail", rules),
         ({"url": "https://localhost:9443/validate/ignore"}, "Ignore", rules),
+        ({"url": "https://localhost:9443/evictions"}, "Ignore", [EVICTIONS]),
     ]
     (hook,) = mutating["webhooks"]
     assert (hook["clientConfig"], hook["failurePolicy"]) == ({"url": "https://localhost:9443/mutate/ignore"}, "Ignore")
@@ -59,9 +69,9 @@ def test_own_namespace_and_kube_system_are_never_sent(gangwarden: Gangwarden, po
             for expression in hook["namespaceSelector"]["matchExpressions"]
         ]
 
-    assert excluded() == [["gangwarden-system", "kube-system"]] * 3
+    assert excluded() == [["gangwarden-system", "kube-system"]] * 4
     assert (
-        excluded("--exclude-namespace", "b", "--exclude-namespace", "a") == [["a", "b", "gangwarden-system", "kube-system"]] * 3
+        excluded("--exclude-namespace", "b", "--exclude-namespace", "a") == [["a", "b", "gangwarden-system", "kube-system"]] * 4
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.admission.conditions import condition_text, may_fail_early
-from webhook.admission.policyset import PolicySet, is_served
+from webhook.admission.policyset import PolicySet, guards_evictions, is_served
 from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL, PROBE_LABEL
 from webhook.model.objects import Object
 from webhook.model.policies import Binding, FailurePolicy, ResourceRule
@@ -32,6 +32,7 @@ _NO_PROBE = {
 }
 """Our capability probe would else be answered by ourselves. Only where nothing is stored: anybody can write a label."""
 _SUFFIX = "gangwarden.dev"
+_EVICTIONS = ResourceRule(api_groups=("",), api_versions=("v1",), operations=("CREATE",), resources=("pods/eviction",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +74,15 @@ class WebhookNeeds:
     mutating: Mapping[FailurePolicy, PathNeeds]
     """The WorkloadPolicies are under Ignore: the native policy stands in while we are away."""
     validating: Mapping[FailurePolicy, PathNeeds]
+    evictions: bool = False
+    """Evictions of pods are sent: some policy says something of the groups that they would take apart."""
 
     def without_conditions(self) -> WebhookNeeds:
         """Return the same needs by rules alone, for an API server that does not take a condition."""
         return WebhookNeeds(
             mutating={policy: replace(needs, condition="") for policy, needs in self.mutating.items()},
             validating={policy: replace(needs, condition="") for policy, needs in self.validating.items()},
+            evictions=self.evictions,
         )
 
 
@@ -99,6 +103,7 @@ def webhook_needs(policies: PolicySet) -> WebhookNeeds:
             FailurePolicy.IGNORE: _path_needs([*_told(mutating, FailurePolicy.IGNORE), *workload]),
         },
         validating={failure: _path_needs(_told(validating, failure)) for failure in FailurePolicy},
+        evictions=guards_evictions(policies),
     )
 
 
@@ -124,6 +129,7 @@ def plan_configurations(needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: s
     validating = [
         _webhook("validate", policy, needs.validating.get(policy, PathNeeds()), common=common) for policy in FailurePolicy
     ]
+    validating += [_guard(common)] if needs.evictions else []
     for webhook in (*mutating, *validating):
         webhook["clientConfig"] = {**_client(endpoint, webhook.pop("path")), **bundle}
     return (_configuration("Mutating", mutating), _configuration("Validating", validating))
@@ -148,6 +154,22 @@ def _webhook(phase: str, policy: FailurePolicy, needs: PathNeeds, *, common: Obj
         # Always written: what a plan does not mention stays as it is in the cluster, and an old condition must not.
         "matchConditions": [_NO_PROBE, *([{"name": CONDITION_NAME, "expression": needs.condition}] if needs.condition else [])],
         **common,
+    }
+
+
+def _guard(common: Object) -> Object:
+    """Return the webhook on evictions, and on nothing else: a veto of a pod's DELETE has the scheduler try without pause.
+
+    A try (dry run) leaves no trace: how long a group is waited for begins with the first one in earnest.
+    """
+    return {
+        "name": f"evictions.{_SUFFIX}",
+        "path": "/evictions",
+        "rules": _merged([_EVICTIONS]),
+        "failurePolicy": FailurePolicy.IGNORE.value,
+        "matchConditions": [],
+        **common,
+        "sideEffects": "NoneOnDryRun",
     }
 
 

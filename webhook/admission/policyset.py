@@ -10,7 +10,17 @@ from types import MappingProxyType
 from webhook.admission.bound import BoundWorkload
 from webhook.groups import recorded_policy
 from webhook.model.objects import Kind, Object, Resource, labels_of, metadata_of
-from webhook.model.policies import Action, Binding, FailurePolicy, Head, LabelSelector, MatchResources, ParamKind, ParamRef
+from webhook.model.policies import (
+    Action,
+    Binding,
+    DisruptionSpec,
+    FailurePolicy,
+    Head,
+    LabelSelector,
+    MatchResources,
+    ParamKind,
+    ParamRef,
+)
 from webhook.model.requests import AdmissionRequest
 from webhook.rules import (
     NEEDED_KINDS,
@@ -166,6 +176,17 @@ def owner_resources(policies: PolicySet) -> tuple[Resource, ...]:
         for resource in rule.resources
     }
     return tuple(found[place] for place in sorted(found))
+
+
+def guards_evictions(policies: PolicySet) -> bool:
+    """Tell whether some policy in force says something of evictions of its groups' members."""
+    return any(bound.bindings and bound.policy.source.disruption.guards_evictions for bound in policies.workload)
+
+
+def disruption_of(policies: PolicySet, workload: Object) -> tuple[str, DisruptionSpec] | None:
+    """Return the policy by which a workload got its group, and what it says of disruption; None where it is not loaded."""
+    found = recorded_bound(policies, workload)
+    return None if found is None else (found[0].policy.name, found[0].policy.source.disruption)
 
 
 def member_resources(policies: PolicySet) -> Mapping[Resource, tuple[Resource, ...]]:

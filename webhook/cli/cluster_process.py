@@ -12,10 +12,11 @@ from typing import Any
 import structlog
 from prometheus_client import CollectorRegistry
 
-from webhook.admission import Endpoint, NamespaceScope, exceptions_of
+from webhook.admission import Endpoint, NamespaceScope, exceptions_of, guards_evictions
 from webhook.certs import load_profile
 from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart
+from webhook.cli.evictions import GUARD_KINDS, EvictionReviewer
 from webhook.cli.node_room import NodeRoom
 from webhook.cli.options import endpoint_names
 from webhook.cli.owner_kinds import OwnerKinds
@@ -27,6 +28,7 @@ from webhook.errors import GangwardenError
 from webhook.model.groups import SCHEDULING_GROUP
 from webhook.model.objects import Kind
 from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, bundled_policies, bundled_profile, load_policies
+from webhook.preemption import EvictionGate
 from webhook.server import Metrics, build_status_app, serve, stop_on_signals
 from webhook.settings import Settings
 
@@ -57,6 +59,8 @@ class Plan:
     """Where the API server reaches us; None: somebody else keeps the webhook configurations."""
     scope: NamespaceScope = field(default_factory=NamespaceScope)
     """Which namespaces are sent; its ``only`` are also the only ones that are followed."""
+    longest_hold_seconds: float = 3600.0
+    """How long evictions of one group may wait in all."""
     cert_given: bool = False
     """The certificate is somebody else's: read and checked, never made."""
     namespace: str = "gangwarden-system"
@@ -77,6 +81,7 @@ class ClusterProcess:
             given,
             serving=replace(given.serving, host=plan.host or given.serving.host, port=plan.port),
             controller=replace(given.controller, namespace=plan.namespace),
+            guard=replace(given.guard, longest_hold_seconds=plan.longest_hold_seconds),
         )
         self._paths: Sequence[str | Path] = plan.policies or (bundled_policies(),)
         self._metrics = Metrics(CollectorRegistry())
@@ -163,6 +168,7 @@ class ClusterProcess:
             stop=stop,
             endpoint=self._plan.endpoint,
             scope=self._plan.scope,
+            evictions=EvictionReviewer(self._store, lambda: feed.current, EvictionGate(self._settings.guard)),
         )
 
     async def _tell_status(self, feed: SnapshotFeed, port: int, stop: asyncio.Event) -> None:
@@ -213,6 +219,8 @@ class ClusterProcess:
     def _kinds(self, owners: OwnerKinds | None = None) -> tuple[Kind, ...]:
         """Return what is followed: the fixed kinds of the parts, and what the policies in force look at and group."""
         followed = list(owners.of_members) if owners else []
+        if self._plan.webhook and guards_evictions(self._store.current):
+            followed += [*(owners.current if owners else ()), *GUARD_KINDS]
         if self._plan.controller:
             followed += [*(owners.current if owners else ()), *CONTROLLER_KINDS]
         fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *followed)}

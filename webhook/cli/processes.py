@@ -28,6 +28,13 @@ def serving_options(command: Any) -> Any:
         click.option(
             "--cert-dir", default=".gangwarden/certs", show_default=True, metavar="PATH", help="Folder for certificates."
         ),
+        click.option(
+            "--longest-hold",
+            default=3600.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long evictions of one group may wait in all, whatever its policy says.",
+        ),
         click.option("--port", default=9443, show_default=True, metavar="N", help="Port to listen on; 0 takes a free one."),
         click.option("--host", default="0.0.0.0", show_default=True, help="Address to listen on."),  # noqa: S104 - see settings
     ):
@@ -143,6 +150,7 @@ def _serving(options: dict[str, Any]) -> dict[str, Any]:
         "cert_profile": options["cert_profile"],
         "endpoint": endpoint_of(options["url"], options["service"]),
         "cert_given": options["cert_given"],
+        "longest_hold_seconds": options["longest_hold"],
         "scope": scope_of(options),
     }
 

@@ -59,6 +59,7 @@ class WebhookPart:
         stop: asyncio.Event,
         endpoint: Endpoint | None,
         scope: NamespaceScope,
+        evictions: Reviewer | None = None,
     ) -> None:
         """Serve until ``stop`` is set and all is drained. With an endpoint the configurations are kept as well."""
         material = await self._step(self._rotator(server=None))
@@ -72,6 +73,7 @@ class WebhookPart:
             serving=self._settings.serving,
             evaluation=self._settings.evaluation,
             stop=stop,
+            evictions=evictions,
             access=AccessReviews(self._api, self._settings.cluster),
         )
 

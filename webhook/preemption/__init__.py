@@ -10,6 +10,7 @@ from webhook.preemption.deadnodes import DeadNode, death_of
 from webhook.preemption.demand import demand_of
 from webhook.preemption.facts import BUDGET_KIND, GroupFacts, gather_facts
 from webhook.preemption.foreign import Hand, Means, hand_on, is_held_down
+from webhook.preemption.gate import EvictionGate
 from webhook.preemption.health import judge_health
 from webhook.preemption.losses import loss_of_gone, preemptor_in
 from webhook.preemption.membership import is_proved, owner_reference
@@ -24,6 +25,7 @@ __all__ = [
     "BudgetsHold",
     "Capacity",
     "DeadNode",
+    "EvictionGate",
     "GroupFacts",
     "Hand",
     "Means",
