@@ -1,0 +1,152 @@
+{{- define "gangwarden.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Room is left for what is appended, "-controller-cleanup" at the longest. */}}
+{{- define "gangwarden.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "gangwarden.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "gangwarden.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "gangwarden.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/name: {{ include "gangwarden.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/part-of: gangwarden
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Of two names: a Deployment's selector is immutable, so nothing that may change belongs here. Takes (context, component). */}}
+{{- define "gangwarden.selector" -}}
+app.kubernetes.io/name: {{ include "gangwarden.name" (index . 0) }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "gangwarden.image" -}}
+{{- with .Values.image -}}
+{{- with .registry }}{{ . }}/{{ end }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ with .digest }}@{{ . }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "gangwarden.webhookAccount" -}}
+{{- .Values.webhook.serviceAccount.name | default (printf "%s-webhook" (include "gangwarden.fullname" .)) }}
+{{- end }}
+
+{{- define "gangwarden.controllerAccount" -}}
+{{- .Values.controller.serviceAccount.name | default (printf "%s-controller" (include "gangwarden.fullname" .)) }}
+{{- end }}
+
+{{- define "gangwarden.certSecret" -}}
+{{- if eq .Values.certificates.mode "given" }}
+{{- required "certificates.secretName names the Secret with tls.crt, tls.key and ca.crt (certificates.mode is given)" .Values.certificates.secretName }}
+{{- else }}
+{{- .Values.certificates.secretName | default (printf "%s-certs" (include "gangwarden.fullname" .)) }}
+{{- end }}
+{{- end }}
+
+{{/* Where group fields are tried out by dry runs. */}}
+{{- define "gangwarden.probeNamespace" -}}
+{{- first .Values.namespaces | default "default" }}
+{{- end }}
+
+{{/* Namespaces whose objects are never sent. */}}
+{{- define "gangwarden.unasked" -}}
+{{- concat (list "kube-system" "gangwarden-system" .Release.Namespace) .Values.excludeNamespaces | uniq | sortAlpha | toJson }}
+{{- end }}
+
+{{- define "gangwarden.hasGroups" -}}
+{{- $asked := toString .Values.nativePolicies.stampedWhenAway }}
+{{- if or (eq $asked "true") (and (eq $asked "auto") (.Capabilities.APIVersions.Has "scheduling.k8s.io/v1beta1/PodGroup")) }}true{{ end }}
+{{- end }}
+
+{{- define "gangwarden.scopeArgs" -}}
+{{- range .Values.namespaces }}
+- --only-namespace={{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "gangwarden.policyArgs" -}}
+{{- if ne .Values.policies.source "bundled" }}
+- --policies=/policies{{ with .Values.policies.path }}/{{ . }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Of a pod of ours: what a namespace that enforces "restricted" asks for. */}}
+{{- define "gangwarden.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "gangwarden.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "gangwarden.mounts" -}}
+- {name: tmp, mountPath: /tmp}
+{{- if ne .Values.policies.source "bundled" }}
+- {name: policies, mountPath: /policies, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "gangwarden.volumes" -}}
+- name: tmp                      # Python reads key material from files only; they live for one call
+  emptyDir: {medium: Memory, sizeLimit: 16Mi}
+{{- if eq .Values.policies.source "configMap" }}
+- name: policies
+  configMap:
+    name: {{ required "policies.configMap names the ConfigMap (policies.source is configMap)" .Values.policies.configMap }}
+{{- else if eq .Values.policies.source "volume" }}
+- name: policies
+  {{- required "policies.volume is a volume source (policies.source is volume)" .Values.policies.volume | toYaml | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What webhook and controller share of a pod's spec. Takes (context, values of the component, its name). */}}
+{{- define "gangwarden.placement" -}}
+{{- $values := index . 1 -}}
+{{- with (index . 0).Values.imagePullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
+{{- if $values.hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- with $values.dnsPolicy | default (ternary "ClusterFirstWithHostNet" "" $values.hostNetwork) }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with $values.nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
+topologySpreadConstraints:
+{{- with $values.topologySpreadConstraints }}
+{{ toYaml . }}
+{{- else }}
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels: {{ include "gangwarden.selector" (list (index . 0) (index . 2)) | nindent 6 }}
+{{- end }}
+{{- end }}
