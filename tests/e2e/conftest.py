@@ -11,7 +11,8 @@ import pytest
 
 from tests.controlplane import build
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.plan import MANAGED
+from tests.controlplane.plan import MANAGED, NATIVE
+from tests.e2e.devices import DEVICES
 
 HERE = Path(__file__).resolve().parent
 SCENE_SECONDS = 180
@@ -64,6 +65,21 @@ def control_plane() -> Iterator[ControlPlane]:
         for document in _param_holders():
             cluster.client.create(document)
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def native() -> Iterator[ControlPlane]:
+    """A control plane whose Job controller makes groups, with racks and with two devices that a gang may share."""
+    with ControlPlane(gates=NATIVE) as cluster:
+        cluster.kubectl("create", "-f", "-", stdin=DEVICES)
+        yield cluster
+
+
+@pytest.fixture
+def space(native: ControlPlane) -> Iterator[str]:
+    """A namespace of a random name beside a Job controller that makes groups."""
+    with native.namespace() as name:
+        yield name
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.controlplane.client import ApiError, Client, wait_for
@@ -17,6 +18,9 @@ COMMAND = str(Path(sys.executable).with_name("gangwarden"))
 SYSTEM_NAMESPACE = "gangwarden-system"
 CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 START_SECONDS = 60.0
+SHIPPED = Path(__file__).resolve().parents[2] / "policies"
+CANARY = ("run", "--canary-namespace", SYSTEM_NAMESPACE)
+"""Webhook and controller in one process, which leaves groups to the Job controller once it was seen to make one."""
 
 
 class Process:
@@ -123,14 +127,17 @@ class Installation:
         return wait_for(leading, seconds=START_SECONDS, what="a controller leads")
 
     def is_called(self) -> bool:
-        """Tell whether all configurations are there and a labelled Job gets its stamp, without storing one."""
+        """Tell whether all configurations are there and a labelled Job gets its stamp, or hears why not; none is stored."""
         probe = labelled_job("probe", "default")
-        with suppress(ApiError):
+        try:
             for resource in CONFIGURATIONS:
                 self.client.get(f"admissionregistration.k8s.io/v1/{resource}", "", "gangwarden")
             seen = self.client.create(probe, dry_run=True)
-            return "schedulingGroup" in seen["spec"]["template"]["spec"] or "scheduling" in seen["spec"]
-        return False
+        except ApiError as error:
+            return "WorkloadPolicy" in str(error)
+        if "schedulingGroup" in seen["spec"]["template"]["spec"] or "scheduling" in seen["spec"]:
+            return True
+        return any("not grouped" in warning for warning in self.client.attempt(probe)[1])
 
     def close(self) -> None:
         """Take the configurations away while the webhook drains: nothing may wait for a webhook that is gone."""
@@ -159,6 +166,18 @@ class Installation:
             return probe()
 
         wait_for(ready, seconds=START_SECONDS, what=what)
+
+
+@contextmanager
+def running(cluster: ControlPlane, policies: Path, directory: Path, *command: str) -> Iterator[Installation]:
+    """Run a webhook (``serve`` if nothing is said) beside a control plane; its logs are printed, for the report of a failure."""
+    made = Installation(cluster, policies, directory)
+    try:
+        made.start_webhook(*command)
+        yield made
+    finally:
+        made.close()
+        print(made.logs())
 
 
 def labelled_job(name: str, namespace: str, **shape) -> dict:

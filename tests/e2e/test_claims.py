@@ -12,84 +12,42 @@ import yaml
 
 from tests.controlplane.client import JOBS, POD_GROUPS, PODS, wait_for
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.plan import NATIVE
 from tests.controlplane.scenes import is_bound, job
-from tests.e2e.installation import SYSTEM_NAMESPACE, Installation
+from tests.e2e.devices import CLAIMS, SHARED, TEMPLATE, ask_for
+from tests.e2e.installation import CANARY, SHIPPED, Installation, running
 
-ROOT = Path(__file__).resolve().parents[2]
-CLAIMS = "resource.k8s.io/v1/resourceclaims"
 PATIENCE_SECONDS = 60.0
 GANG_PODS = 4
-DEVICES = """\
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: fabric.example.dev}
-spec: {selectors: [{cel: {expression: "device.driver == 'fabric.example.dev'"}}]}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: fabric}
-spec:
-  driver: fabric.example.dev
-  pool: {name: fabric, generation: 1, resourceSliceCount: 1}
-  allNodes: true                  # reached from every node, so a gang may share it
-  devices: [{name: channel-0}, {name: channel-1}]
-"""
-"""Two channels: fewer than the pods of a gang, so pods that do not share could not all start."""
-TEMPLATE = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaimTemplate
-metadata: {name: channel}
-spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: fabric.example.dev}}]}}}
-"""
-SHARED = {"name": "fabric", "resourceClaimTemplateName": "channel"}
 ROUTES = {"by the Job controller": "train", "by Gangwarden": "a" * 58}
 """A name of 58 characters is more than the Job controller's own groups can carry."""
 
 
 @pytest.fixture(scope="module")
-def fabric() -> Iterator[ControlPlane]:
-    with ControlPlane(gates=NATIVE) as cluster:
-        cluster.kubectl("create", "-f", "-", stdin=DEVICES)
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def installed(fabric: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installed(native: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     directory = tmp_path_factory.mktemp("claims")
-    made = Installation(fabric, policies_in(directory), directory)
-    try:
-        made.start_webhook("run", "--canary-namespace", SYSTEM_NAMESPACE)
+    with running(native, policies_in(directory), directory, *CANARY) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 @pytest.fixture(scope="module")
 def without_gate(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """The same policies beside a control plane that would drop a group's claims."""
     directory = tmp_path_factory.mktemp("no-claims")
-    made = Installation(control_plane, policies_in(directory), directory)
-    try:
-        made.start_webhook()
+    with running(control_plane, policies_in(directory), directory) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 @pytest.fixture
-def space(fabric: ControlPlane) -> Iterator[str]:
-    with fabric.namespace() as name:
-        fabric.client.create(yaml.safe_load(TEMPLATE), namespace=name)
-        yield name
+def channels(native: ControlPlane, space: str) -> str:
+    """A namespace with a template for claims."""
+    native.client.create(TEMPLATE, namespace=space)
+    return space
 
 
 def policies_in(directory: Path) -> Path:
     """The shipped policies and one more: Jobs with the label ``fabric`` are gangs that share a channel."""
     made = directory / "policies"
-    shutil.copytree(ROOT / "policies", made)
+    shutil.copytree(SHIPPED, made)
     policy, binding = yaml.safe_load_all((made / "gang/labelled-jobs/policy.yaml").read_text())
     policy["metadata"]["name"] = binding["metadata"]["name"] = binding["spec"]["policyName"] = "fabric.example.dev"
     policy["spec"]["matchConstraints"]["objectSelector"] = {"matchLabels": {"example.dev/fabric": "shared"}}
@@ -102,23 +60,21 @@ def sharing_job(job_name: str, namespace: str, **claim: str) -> dict[str, Any]:
     """A Job whose pods ask for a claim, the group's own if nothing else is said."""
     made = job(job_name, namespace, pods=GANG_PODS, ttlSecondsAfterFinished=600)
     made["metadata"]["labels"] = {"example.dev/fabric": "shared"}
-    pod, asked = made["spec"]["template"]["spec"], SHARED | claim
-    pod["resourceClaims"] = [asked]
-    pod["containers"][0]["resources"]["claims"] = [{"name": asked["name"]}]
+    ask_for(SHARED | claim, made["spec"]["template"]["spec"])
     return made
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_one_claim_serves_the_whole_group_and_ends_with_it(installed: Installation, space: str, route: str) -> None:
+def test_one_claim_serves_the_whole_group_and_ends_with_it(installed: Installation, channels: str, route: str) -> None:
     client, name = installed.client, ROUTES[route]
-    made = client.create(sharing_job(name, space))
+    made = client.create(sharing_job(name, channels))
     assert ("scheduling" in made["spec"]) == (route == "by the Job controller")
     pods = wait_for(
-        lambda: found if len(found := [pod for pod in client.list(PODS, space) if is_bound(pod)]) == GANG_PODS else None,
+        lambda: found if len(found := [pod for pod in client.list(PODS, channels) if is_bound(pod)]) == GANG_PODS else None,
         seconds=PATIENCE_SECONDS,
         what="all four are bound",
     )
-    (group,), (claim,) = client.list(POD_GROUPS, space), client.list(CLAIMS, space)
+    (group,), (claim,) = client.list(POD_GROUPS, channels), client.list(CLAIMS, channels)
     assert group["spec"]["resourceClaims"] == [SHARED]
     (holder,) = claim["status"]["reservedFor"]
     assert (holder["resource"], holder["name"], holder["uid"]) == (
@@ -130,8 +86,8 @@ def test_one_claim_serves_the_whole_group_and_ends_with_it(installed: Installati
     assert (device["driver"], device["pool"]) == ("fabric.example.dev", "fabric")
     named = {status["resourceClaimName"] for pod in pods for status in pod["status"]["resourceClaimStatuses"]}
     assert named == {claim["metadata"]["name"]}
-    client.delete(JOBS, space, name)
-    wait_for(lambda: not client.list(CLAIMS, space), seconds=PATIENCE_SECONDS, what="the device is free again")
+    client.delete(JOBS, channels, name)
+    wait_for(lambda: not client.list(CLAIMS, channels), seconds=PATIENCE_SECONDS, what="the device is free again")
 
 
 @pytest.mark.parametrize(
@@ -139,17 +95,17 @@ def test_one_claim_serves_the_whole_group_and_ends_with_it(installed: Installati
 )
 @pytest.mark.parametrize("route", ROUTES)
 def test_pods_that_name_the_claim_in_other_words_are_refused(
-    installed: Installation, space: str, difference: dict[str, str], route: str
+    installed: Installation, channels: str, difference: dict[str, str], route: str
 ) -> None:
     """Kubernetes would give each of them a claim of its own, and the gang would wait for devices that there are not."""
-    asked = sharing_job(ROUTES[route], space, **difference)
+    asked = sharing_job(ROUTES[route], channels, **difference)
     refusal = wait_for(lambda: installed.client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
     assert "WorkloadPolicy 'fabric.example.dev'" in refusal
     assert "the group shares the claim 'fabric' from resourceClaimTemplateName 'channel', but no entry" in refusal
 
 
-def test_a_jobs_own_claims_that_its_pods_do_not_name_are_refused(installed: Installation, space: str) -> None:
-    asked = sharing_job("own", space, name="net")
+def test_a_jobs_own_claims_that_its_pods_do_not_name_are_refused(installed: Installation, channels: str) -> None:
+    asked = sharing_job("own", channels, name="net")
     asked["metadata"]["labels"] = {}
     asked["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}, "resourceClaims": [SHARED]}
     refusal = wait_for(lambda: installed.client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")

@@ -9,18 +9,16 @@ import ssl
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from tests.controlplane.client import ApiError, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import job
-from tests.e2e.installation import Installation
+from tests.e2e.installation import SHIPPED, Installation, running
 from tests.e2e.outside import bundles
 from tests.policies.writing import RULES, binding, exception, validating, yaml_of
 
-ROOT = Path(__file__).resolve().parents[2]
 IN_FORCE_SECONDS = 30.0
 LASTING_SECONDS = 8.0
 """How long the exception of the last scene lasts: long enough to be seen in force by a process on a busy machine."""
@@ -31,17 +29,12 @@ ANNOTATION = "fail.validate.gangwarden.dev/policy-exceptions"
 def installed(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A webhook with the shipped policies and one of our own about Jobs labelled ``sized``."""
     folder = tmp_path_factory.mktemp("exceptions")
-    shutil.copytree(ROOT / "policies", folder / "policies")
+    shutil.copytree(SHIPPED, folder / "policies")
     constraints = {"resourceRules": RULES, "objectSelector": {"matchLabels": {"sized": "yes"}}}
     policy = validating("sizes", "object.spec.parallelism <= 2", matchConstraints=constraints)
     (folder / "policies/sizes.yaml").write_text(yaml_of(policy, binding()))
-    made = Installation(control_plane, folder / "policies", folder)
-    try:
-        made.start_webhook()
+    with running(control_plane, folder / "policies", folder) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 def write_exception(installed: Installation, namespace: str, until: datetime) -> None:

@@ -10,38 +10,19 @@ import pytest
 
 from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.plan import NATIVE
 from tests.controlplane.scenes import is_bound
-from tests.e2e.installation import SYSTEM_NAMESPACE, Installation, labelled_job
+from tests.e2e.installation import CANARY, SHIPPED, Installation, labelled_job, running
 from webhook.cluster import Api, connect, job_controller_makes_groups
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60.0
-INSISTING = (ROOT / "policies/gang/labelled-jobs/policy.yaml").read_text()
-
-
-@pytest.fixture(scope="module")
-def native() -> Iterator[ControlPlane]:
-    with ControlPlane(gates=NATIVE) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def space(native: ControlPlane) -> Iterator[str]:
-    with native.namespace() as name:
-        yield name
+INSISTING = (SHIPPED / "gang/labelled-jobs/policy.yaml").read_text()
 
 
 @pytest.fixture(scope="module")
 def installed(native: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """Webhook and controller with a canary: groups are left to the Job controller once it was seen to make one."""
-    made = Installation(native, ROOT / "policies", tmp_path_factory.mktemp("native"))
-    try:
-        made.start_webhook("run", "--canary-namespace", SYSTEM_NAMESPACE)
+    with running(native, SHIPPED, tmp_path_factory.mktemp("native"), *CANARY) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 def groups(client: Client, namespace: str) -> list[dict[str, Any]]:
@@ -124,15 +105,10 @@ def test_a_policy_that_insists_refuses_what_cannot_be(native: ControlPlane, spac
     policies.mkdir()
     (policies / "gang.yaml").write_text(INSISTING.replace("attach: Auto", "attach: Native"))
     assert "attach: Native" in (policies / "gang.yaml").read_text()
-    made = Installation(native, policies, tmp_path)
     asked = labelled_job("a" * 58, space)
-    try:
-        made.start_webhook()
-        with pytest.raises(ApiError) as refusal:
-            wait_for(lambda: made.client.create(asked, dry_run=True) is None, seconds=PATIENCE_SECONDS, what="it is refused")
-        assert "no DNS label" in str(refusal.value)
-    finally:
-        made.close()
+    with running(native, policies, tmp_path) as made, pytest.raises(ApiError) as refusal:
+        wait_for(lambda: made.client.create(asked, dry_run=True) is None, seconds=PATIENCE_SECONDS, what="it is refused")
+    assert "no DNS label" in str(refusal.value)
 
 
 def _bound(client: Client, namespace: str, count: int) -> list[dict[str, Any]]:

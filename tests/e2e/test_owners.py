@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,9 @@ import pytest
 from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound, job
-from tests.e2e.custom import serve_custom_kinds, withdraw_custom_kinds
-from tests.e2e.installation import Installation
+from tests.e2e.custom import JOB_SETS, MPI_JOBS, custom_kinds, job_set, mpi_job, play_controller, play_mpi_operator
+from tests.e2e.installation import SHIPPED, Installation, running
 
-ROOT = Path(__file__).resolve().parents[2]
-JOB_SETS = "jobset.x-k8s.io/v1alpha2/jobsets"
 PATIENCE_SECONDS = 60.0
 
 Object = dict[str, Any]
@@ -24,48 +21,9 @@ Object = dict[str, Any]
 @pytest.fixture(scope="module")
 def installed(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """Webhook and controller that were there before the kinds were."""
-    made = Installation(control_plane, ROOT / "policies", tmp_path_factory.mktemp("owners"))
-    try:
-        made.start_webhook("run")
-        serve_custom_kinds(control_plane)
+    with running(control_plane, SHIPPED, tmp_path_factory.mktemp("owners"), "run") as made, custom_kinds(control_plane):
         wait_for(lambda: "JobSet" in made.webhook.text(), seconds=PATIENCE_SECONDS, what="the kinds are found and followed")
         yield made
-    finally:
-        made.close()
-        withdraw_custom_kinds(control_plane)
-        print(made.logs())
-
-
-def job_set(name: str, namespace: str, *, cpu: str = "3", **pods_of: int) -> Object:
-    """A JobSet that asks for a gang: one Job per word, with so many pods."""
-    steps = [
-        {"name": step, "replicas": 1, "template": {"spec": job(name, namespace, pods=pods, cpu=cpu)["spec"]}}
-        for step, pods in pods_of.items()
-    ]
-    return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
-        "kind": "JobSet",
-        "metadata": {"name": name, "namespace": namespace, "labels": {"gangwarden.dev/gang": "true"}},
-        "spec": {"replicatedJobs": steps},
-    }
-
-
-def play_controller(client: Client, owner: Object) -> None:
-    """Do what JobSet's controller does: make each Job from its template, controlled by the JobSet."""
-    meta = owner["metadata"]
-    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": meta["name"], "uid": meta["uid"]}
-    for step in owner["spec"]["replicatedJobs"]:
-        made = {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {
-                "name": f"{meta['name']}-{step['name']}-0",
-                "namespace": meta["namespace"],
-                "ownerReferences": [reference | {"controller": True, "blockOwnerDeletion": True}],
-            },
-            "spec": step["template"]["spec"],
-        }
-        client.create(made)
 
 
 def wait_until_known(client: Client, owner: Object, labels: dict[str, str]) -> None:
@@ -128,57 +86,6 @@ def test_the_jobs_of_a_job_set_start_together_and_leave_nothing(installed: Insta
         seconds=PATIENCE_SECONDS,
         what="all is gone",
     )
-
-
-MPI_JOBS = "kubeflow.org/v2beta1/mpijobs"
-
-
-def mpi_job(name: str, namespace: str, *, workers: int, cpu: str = "3") -> Object:
-    """An MPIJob that asks for a gang, of a launcher and workers."""
-    template = job(name, namespace, cpu=cpu)["spec"]["template"]
-    return {
-        "apiVersion": "kubeflow.org/v2beta1",
-        "kind": "MPIJob",
-        "metadata": {"name": name, "namespace": namespace, "labels": {"gangwarden.dev/gang": "true"}},
-        "spec": {
-            "mpiReplicaSpecs": {
-                "Launcher": {"replicas": 1, "template": template},
-                "Worker": {"replicas": workers, "template": template},
-            }
-        },
-    }
-
-
-def play_mpi_operator(client: Client, owner: Object) -> None:
-    """Do what MPI's operator does: make the workers' pods and a Job for the launcher, again and again until they are there."""
-    meta, roles = owner["metadata"], owner["spec"]["mpiReplicaSpecs"]
-    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": meta["name"], "uid": meta["uid"]}
-    place = {"namespace": meta["namespace"], "ownerReferences": [reference | {"controller": True, "blockOwnerDeletion": True}]}
-
-    def labelled(role: str) -> Object:
-        template = roles[role]["template"]
-        labels = template["metadata"]["labels"] | {"training.kubeflow.org/job-role": role.lower()}
-        return {"metadata": {"labels": labels}, "spec": template["spec"]}
-
-    launcher = {"parallelism": 1, "completions": 1, "template": labelled("Launcher")}
-    client.create(
-        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": f"{meta['name']}-launcher", **place}, "spec": launcher}
-    )
-    for index in range(roles["Worker"]["replicas"]):
-        made = labelled("Worker")
-        made["metadata"] |= {"name": f"{meta['name']}-worker-{index}", **place}
-        pod = {"apiVersion": "v1", "kind": "Pod", **made}
-        wait_for(lambda pod=pod: _made(client, pod), seconds=PATIENCE_SECONDS, what="a worker is made")
-
-
-def _made(client: Client, obj: Object) -> bool:
-    try:
-        client.create(obj)
-    except ApiError as error:
-        if error.status != 503:
-            raise
-        return False
-    return True
 
 
 def test_pods_of_a_kind_that_prunes_the_group_from_its_templates_are_stamped_one_by_one(

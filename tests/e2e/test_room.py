@@ -14,7 +14,7 @@ from tests.controlplane.client import JOBS, PODS, ApiError, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import RACK_KEY
 from tests.controlplane.scenes import is_bound, job
-from tests.e2e.installation import COMMAND, Installation
+from tests.e2e.installation import COMMAND, SHIPPED, Installation, running
 
 ROOM_SECONDS = 60.0
 POLICY = f"""\
@@ -46,17 +46,10 @@ def installed(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFact
     directory = tmp_path_factory.mktemp("room")
     policies = directory / "policies"
     policies.mkdir()
-    (policies / "gang.yaml").write_text(
-        (Path(__file__).resolve().parents[2] / "policies/gang/labelled-jobs/policy.yaml").read_text()
-    )
+    (policies / "gang.yaml").write_text((SHIPPED / "gang/labelled-jobs/policy.yaml").read_text())
     (policies / "room.yaml").write_text(POLICY)
-    made = Installation(control_plane, policies, directory)
-    try:
-        made.start_webhook()
+    with running(control_plane, policies, directory) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 def refusal(installed: Installation, asked: dict[str, Any]) -> str:

@@ -13,9 +13,8 @@ from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import RACK_KEY
 from tests.controlplane.plan import NATIVE, Gates
 from tests.controlplane.scenes import is_bound, job
-from tests.e2e.installation import SYSTEM_NAMESPACE, Installation, labelled_job
+from tests.e2e.installation import CANARY, SHIPPED, Installation, labelled_job, running
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60.0
 RACK_PODS = 8
 """Pods of one CPU that fill a rack: two nodes of four CPU."""
@@ -28,39 +27,17 @@ NO_TOPOLOGY = Gates(("GenericWorkload=true", "WorkloadWithJob=true"), NATIVE.run
 
 
 @pytest.fixture(scope="module")
-def racks() -> Iterator[ControlPlane]:
-    with ControlPlane(gates=NATIVE) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def installed(racks: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installed(native: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """All shipped policies, webhook and controller in one process."""
-    made = Installation(racks, ROOT / "policies", tmp_path_factory.mktemp("topology"))
-    try:
-        made.start_webhook("run", "--canary-namespace", SYSTEM_NAMESPACE)
+    with running(native, SHIPPED, tmp_path_factory.mktemp("topology"), *CANARY) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 @pytest.fixture(scope="module")
 def without_gate(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """The same beside a control plane whose topology gate is off."""
-    made = Installation(control_plane, ROOT / "policies", tmp_path_factory.mktemp("no-topology"))
-    try:
-        made.start_webhook()
+    with running(control_plane, SHIPPED, tmp_path_factory.mktemp("no-topology")) as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
-
-
-@pytest.fixture
-def space(racks: ControlPlane) -> Iterator[str]:
-    with racks.namespace() as name:
-        yield name
 
 
 def in_one(key: str, name: str, namespace: str, *, pods: int, cpu: str = "1") -> dict[str, Any]:
@@ -114,7 +91,7 @@ def test_the_scheduler_would_spread_a_gang_that_names_no_rack(installed: Install
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_room_that_lies_in_two_racks_is_none_and_the_job_says_so(
-    racks: ControlPlane, installed: Installation, space: str, route: str
+    native: ControlPlane, installed: Installation, space: str, route: str
 ) -> None:
     client, name = installed.client, ROUTES[route]
     for rack in ("r0", "r1"):
@@ -125,8 +102,9 @@ def test_room_that_lies_in_two_racks_is_none_and_the_job_says_so(
     client.create(in_one(RACK_KEY, name, space, pods=RACK_PODS // 2 + 1))  # eight places are free, four in each rack
     wait_for(lambda: told(client, space, name), seconds=PATIENCE_SECONDS, what="the Job says why")
     assert racks_of(client, space, name) == set()
-    described = racks.kubectl("describe", "job", name, "-n", space)
+    described = native.kubectl("describe", "job", name, "-n", space)
     (line,) = [line for line in described.splitlines() if "GroupUnschedulable" in line]
+    assert f"no room for the whole group within one {RACK_KEY}" in line
     assert "0/2 placements are available" in line  # the scheduler's word for domains
     client.delete("batch/v1/jobs", space, "in-r1")
     wait_until_bound(client, space, name, RACK_PODS // 2 + 1)
@@ -157,11 +135,7 @@ def test_a_wish_of_a_jobs_own_is_refused_where_kubernetes_would_drop_it(tmp_path
         client.create(asked | {"metadata": {"name": "dropped", "namespace": "default"}})
         (group,) = wait_for(lambda: client.list(POD_GROUPS, "default"), seconds=PATIENCE_SECONDS, what="a group is made")
         assert "schedulingConstraints" not in group["spec"]  # in Kubernetes alone, without a word
-        made = Installation(cluster, ROOT / "policies", tmp_path)
-        try:
-            made.start_webhook()
+        with running(cluster, SHIPPED, tmp_path):
             refusal = wait_for(lambda: client.attempt(asked)[0], seconds=PATIENCE_SECONDS, what="the webhook is asked")
-        finally:
-            made.close()
     assert "honoured-fields.gangwarden.dev" in refusal
     assert f"one '{RACK_KEY}', but feature gate TopologyAwareWorkloadScheduling is off" in refusal
