@@ -9,7 +9,7 @@ from typing import Self
 
 from tests.rules.building import FakeWorld
 from webhook.admission import PolicySet
-from webhook.controller import Controller, Shortfall
+from webhook.controller import Controller, MemberIndex, Shortfall
 from webhook.model.actions import Apply, Delete, PlannedAction, Tell
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object, ObjectKey, metadata_of
@@ -140,7 +140,10 @@ class Bench:
         feed, gates, holder = FakeFeed(), [Capabilities(group_objects=True)], Holder(policies)
         actor = FakeActor(feed if closed else None)
         changed = replace(QUICK, **settings)
-        made = Controller(feed, actor, holder, lambda: gates[-1], lambda _: FakeWorld(), changed, owners=lambda: owners)
+        index = MemberIndex(feed)
+        made = Controller(
+            feed, actor, holder, lambda: gates[-1], lambda _: FakeWorld(), changed, members=index, owners=lambda: owners
+        )
         feed.put(*objects)
         return cls(feed, actor, holder, made, gates)
 

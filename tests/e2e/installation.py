@@ -104,11 +104,11 @@ class Installation:
         self._wait(lambda: _listens(port), process, "the replica listens")
         return process, port
 
-    def start_controller(self) -> Process:
+    def start_controller(self, *flags: str) -> Process:
         """Start one more controller."""
         log = self.directory / f"controller-{len(self.controllers)}.log"
         status = ["--status-host", "127.0.0.1", "--status-port", str(_free_port())]
-        process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE, *status], log)
+        process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE, *status, *flags], log)
         self.controllers.append(process)
         return process
 

@@ -28,8 +28,11 @@ REFUSED = (
     ("gangwarden-webhook", "create", "podgroups"),
     ("gangwarden-webhook", "get", "secrets"),
     ("gangwarden-webhook", "delete", "validatingwebhookconfigurations"),
-    ("gangwarden-controller", "patch", "jobs"),
-    ("gangwarden-controller", "delete", "pods"),
+    ("gangwarden-controller", "create", "jobs"),
+    ("gangwarden-controller", "update", "jobs"),
+    ("gangwarden-controller", "create", "pods"),
+    ("gangwarden-controller", "patch", "pods"),
+    ("gangwarden-controller", "patch", "nodes"),
     ("gangwarden-controller", "get", "secrets"),
 )
 
@@ -113,6 +116,31 @@ def test_the_permissions_are_enough_to_group_a_job_and_to_say_why_one_waits(
     wait_for(lambda: 3 in quorums(client, namespace), seconds=60, what="the quorum follows")
     refusals = [process.text() for process in running if "forbidden" in process.text().lower()]
     assert refusals == []
+
+
+def test_the_permissions_and_their_fence_are_enough_to_restart_a_group(
+    permitted: ControlPlane, running: tuple[Process, Process], namespace: str
+) -> None:
+    client, fence = permitted.client, str(ROOT / "policies/disruption/fenced-controller/policy.yaml")
+    permitted.kubectl("apply", "-f", fence)
+    try:
+        wait_for(lambda: is_stamped(client), seconds=60, what="the webhook stamps")
+        client.create(labelled_job("train", namespace))
+        first = wait_for(lambda: bound_uids(client, namespace, 4), seconds=60, what="four are bound")
+        client.delete(PODS, namespace, client.list(PODS, namespace)[0]["metadata"]["name"])
+        wait_for(
+            lambda: bound_uids(client, namespace, 4) and not first & bound_uids(client, namespace, 4),
+            seconds=90,
+            what="four others are bound",
+        )
+    finally:
+        permitted.kubectl("delete", "-f", fence, "--ignore-not-found")
+    assert [process.text() for process in running if "forbidden" in process.text().lower()] == []
+
+
+def bound_uids(client: Client, namespace: str, count: int) -> set[str]:
+    found = {pod["metadata"]["uid"] for pod in client.list(PODS, namespace) if is_bound(pod)}
+    return found if len(found) == count else set()
 
 
 def quorums(client: Client, namespace: str) -> list[int]:

@@ -23,7 +23,7 @@ from webhook.cli.owner_kinds import OwnerKinds
 from webhook.cli.reviewer import LiveReviewer
 from webhook.cli.webhook_part import WebhookPart, material_store
 from webhook.cluster import Api, SnapshotFeed, connect
-from webhook.controller import CONTROLLER_KINDS
+from webhook.controller import CONTROLLER_KINDS, KEEPER_KINDS
 from webhook.errors import GangwardenError
 from webhook.model.groups import SCHEDULING_GROUP
 from webhook.model.objects import Kind
@@ -64,6 +64,8 @@ class Plan:
     cert_given: bool = False
     """The certificate is somebody else's: read and checked, never made."""
     namespace: str = "gangwarden-system"
+    restarts: bool = True
+    """Restart groups that lost a member."""
     status_host: str = ""
     status_port: int | None = None
     """Where a process without a webhook tells how it is; None: nowhere. A webhook tells it beside its reviews."""
@@ -81,6 +83,7 @@ class ClusterProcess:
             given,
             serving=replace(given.serving, host=plan.host or given.serving.host, port=plan.port),
             controller=replace(given.controller, namespace=plan.namespace),
+            disruption=replace(given.disruption, restarts=given.disruption.restarts and plan.restarts),
             guard=replace(given.guard, longest_hold_seconds=plan.longest_hold_seconds),
         )
         self._paths: Sequence[str | Path] = plan.policies or (bundled_policies(),)
@@ -124,6 +127,7 @@ class ClusterProcess:
                 self._store,
                 capabilities=lambda: capabilities.current,
                 settings=self._settings.controller,
+                disruption=self._settings.disruption,
                 view=room.view,
                 owners=owners.places,
                 registry=self._metrics.registry,
@@ -223,6 +227,7 @@ class ClusterProcess:
             followed += [*(owners.current if owners else ()), *GUARD_KINDS]
         if self._plan.controller:
             followed += [*(owners.current if owners else ()), *CONTROLLER_KINDS]
+            followed += KEEPER_KINDS if self._settings.disruption.restarts else ()
         fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *followed)}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -11,35 +12,45 @@ from prometheus_client import CollectorRegistry
 
 from webhook.admission import SnapshotWorld
 from webhook.cli.recording import GroupRecorder
-from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, SnapshotFeed
-from webhook.controller import Controller, Shortfall
-from webhook.model.actions import PlannedAction, Tell
+from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, Moot, Outcome, SnapshotFeed
+from webhook.controller import Carried, Controller, Keeper, MemberIndex, Shortfall
+from webhook.model.actions import Evict, PlannedAction, Tell
 from webhook.model.groups import Capabilities
 from webhook.model.snapshot import Snapshot
 from webhook.policies import PolicyStore
 from webhook.rules import ClusterView
-from webhook.settings import ControllerSettings
+from webhook.settings import ControllerSettings, DisruptionSettings
 
 _REFUSALS = (400, 403, 413, 422)
 """What the API server answers to an object that it will not have. Not 404, 409, 429 or 5xx: those pass."""
 
 
 class FencedActor:
-    """Fits ``controller.Actor``: an executor whose writes stop with leadership."""
+    """Fits ``controller.Actor`` and ``controller.Hands``: an executor whose writes stop with leadership."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
     async def perform_all(self, actions: Sequence[PlannedAction]) -> Shortfall | None:
         """Perform actions in order; an event that could not be told is no reason to plan again."""
-        for outcome in await self._executor.perform(actions):
-            if isinstance(outcome, Failed) and not isinstance(outcome.action, Tell):
-                return Shortfall(because=str(outcome.error), is_refusal=outcome.error.status in _REFUSALS)
-        return None
+        return _shortfall(await self._executor.perform(actions))
+
+    async def carry_out(self, actions: Sequence[PlannedAction]) -> Carried:
+        """Perform actions in order, and say as well what somebody else has a hand on."""
+        outcomes = await self._executor.perform(actions)
+        foreign = next((outcome.because for outcome in outcomes if isinstance(outcome, Moot) and outcome.is_foreign), "")
+        return Carried(shortfall=_shortfall(outcomes), foreign=foreign)
+
+
+def _shortfall(outcomes: Sequence[Outcome]) -> Shortfall | None:
+    for outcome in outcomes:
+        if isinstance(outcome, Failed) and not isinstance(outcome.action, Tell | Evict):
+            return Shortfall(because=str(outcome.error), is_refusal=outcome.error.status in _REFUSALS)
+    return None
 
 
 class ControllerPart:
-    """Waits for the Lease, then keeps group objects."""
+    """Waits for the Lease, then keeps group objects, and running groups together."""
 
     def __init__(
         self,
@@ -49,6 +60,7 @@ class ControllerPart:
         *,
         capabilities: Callable[[], Capabilities],
         settings: ControllerSettings,
+        disruption: DisruptionSettings,
         owners: Callable[[], Collection[tuple[str, str]]],
         registry: CollectorRegistry,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
@@ -57,16 +69,20 @@ class ControllerPart:
         self._elector = Elector(api, settings, identity=name)
         self._recorder = GroupRecorder(registry, leads=lambda: self._elector.leading)
         fenced = api.fenced(self._elector.fence)
+        actor = FencedActor(Executor(fenced, EventRecorder(fenced, instance=name)))
+        members = MemberIndex(feed)
+
+        def world(snapshot: Snapshot) -> SnapshotWorld:
+            return SnapshotWorld(snapshot=snapshot, files=store.current.params)
+
         self._controller = Controller(
-            feed,
-            FencedActor(Executor(fenced, EventRecorder(fenced, instance=name))),
-            store,
-            capabilities,
-            lambda snapshot: SnapshotWorld(snapshot=snapshot, files=store.current.params),
-            settings,
-            view=view,
-            owners=owners,
+            feed, actor, store, capabilities, world, settings, members=members, view=view, owners=owners
         )
+        self._keeper = None
+        if disruption.restarts:
+            self._keeper = Keeper(
+                feed, actor, store, world, disruption, settings, members=members, view=view, recorder=self._recorder
+            )
 
     async def run(self) -> None:
         """Lead whenever possible, until cancelled."""
@@ -74,7 +90,10 @@ class ControllerPart:
 
     async def _work(self) -> None:
         try:
-            await self._controller.run()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._controller.run())
+                if self._keeper is not None:
+                    tasks.create_task(self._keeper.run())
         finally:
             self._recorder.stopped()
 

@@ -43,10 +43,18 @@ def serving_options(command: Any) -> Any:
 
 
 def controller_options(command: Any) -> Any:
-    """Add where the Lease is."""
-    return click.option(
-        "--namespace", default="gangwarden-system", show_default=True, metavar="NS", help="Namespace of the Lease."
-    )(command)
+    """Add where the Lease is, and whether broken groups are restarted."""
+    for option in (
+        click.option(
+            "--restarts/--no-restarts",
+            default=True,
+            show_default=True,
+            help="Restart groups that lost a member, as their policies say; without, they stay as they are.",
+        ),
+        click.option("--namespace", default="gangwarden-system", show_default=True, metavar="NS", help="Namespace of the Lease."),
+    ):
+        command = option(command)
+    return command
 
 
 def status_options(command: Any) -> Any:
@@ -109,6 +117,7 @@ def controller_command(**options: Any) -> None:
             webhook=False,
             controller=True,
             namespace=options["namespace"],
+            restarts=options["restarts"],
             scope=NamespaceScope(only=options["only_namespaces"]),
             status_host=options["status_host"],
             status_port=options["status_port"],
@@ -129,7 +138,8 @@ def controller_command(**options: Any) -> None:
 @log_option
 def run_command(**options: Any) -> None:
     """Run webhook and controller side by side in one process."""
-    _run(Plan(webhook=True, controller=True, namespace=options["namespace"], **_common(options), **_serving(options)), options)
+    kept = {"namespace": options["namespace"], "restarts": options["restarts"]}
+    _run(Plan(webhook=True, controller=True, **kept, **_common(options), **_serving(options)), options)
 
 
 def _common(options: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import structlog
 from webhook.cluster.api import Api
 from webhook.cluster.conditions import write_condition
 from webhook.cluster.events import EventRecorder
-from webhook.cluster.suspension import resume, suspend
+from webhook.cluster.suspension import NotNeeded, resume, suspend
 from webhook.errors import ClusterError
 from webhook.model.actions import (
     Apply,
@@ -45,6 +45,8 @@ class Moot:
 
     action: PlannedAction
     because: str
+    is_foreign: bool = False
+    """Somebody else has a hand on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,12 @@ class Executor:
                 return Moot(action, "another object has its name now")
             raise
         if moot:
-            _LOG.info("not needed", action=type(action).__name__, key=str(action.key), because=moot)
-            return Moot(action, moot)
+            _LOG.info("not needed", action=type(action).__name__, key=str(action.key), because=moot.because)
+            return Moot(action, *moot)
         _LOG.info("done", action=type(action).__name__, key=str(action.key), reason=action.reason)
         return Done(action)
 
-    async def _write(self, action: _OnOne) -> str:
+    async def _write(self, action: _OnOne) -> NotNeeded | None:
         match action:
             case Delete():
                 await self._api.delete(action.key, uid=action.uid, grace_seconds=0 if action.force else None)
@@ -142,7 +144,7 @@ class Executor:
                 await write_condition(self._api, action)
             case _:
                 assert_never(action)
-        return ""
+        return None
 
 
 def _quorum(action: SetQuorum) -> Object:

@@ -6,7 +6,7 @@ seen; one who applies ``suspend: true`` server-side is, as a second holder.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.cluster.api import Api
 from webhook.errors import ClusterError
@@ -18,25 +18,33 @@ _ATTEMPTS = 5
 """As client-go's ``retry.DefaultRetry``: a Job's status is written often."""
 
 
-async def suspend(api: Api, action: Suspend) -> str:
-    """Suspend a workload; returns why that is moot, or nothing. Raises ClusterError."""
+class NotNeeded(NamedTuple):
+    """Why nothing was written."""
+
+    because: str
+    is_foreign: bool = False
+    """Somebody else holds the field."""
+
+
+async def suspend(api: Api, action: Suspend) -> NotNeeded | None:
+    """Suspend a workload; returns why that is moot. Raises ClusterError."""
     found = await api.get(action.key)
     if metadata_of(found).get("uid") != action.uid:
-        return "another object has its name now"
+        return NotNeeded("another object has its name now")
     if _value(found, action.path) is True:
         return _held_by_others(found, action.path)
     await api.merge_patch(action.key, _patch(action.path, value=True, uid=action.uid), manager=RESTART_MANAGER)
-    return ""
+    return None
 
 
-async def resume(api: Api, action: Resume) -> str:
-    """End a suspension that we hold alone; returns why that is moot, or nothing. Raises ClusterError."""
+async def resume(api: Api, action: Resume) -> NotNeeded | None:
+    """End a suspension that we hold alone; returns why that is moot. Raises ClusterError."""
     for attempt in range(1, _ATTEMPTS + 1):
         found = await api.get(action.key)
         if metadata_of(found).get("uid") != action.uid:
-            return "another object has its name now"
+            return NotNeeded("another object has its name now")
         if _value(found, action.path) is not True:
-            return "it is not suspended any more"
+            return NotNeeded("it is not suspended any more")
         if held := _held_by_others(found, action.path):
             return held
         patch = _patch(action.path, value=False, uid=action.uid)
@@ -47,7 +55,7 @@ async def resume(api: Api, action: Resume) -> str:
             if error.status != 409 or attempt == _ATTEMPTS:
                 raise
         else:
-            return ""
+            return None
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
@@ -60,11 +68,13 @@ def holders(obj: Object, path: str) -> frozenset[str]:
     )
 
 
-def _held_by_others(found: Object, path: str) -> str:
+def _held_by_others(found: Object, path: str) -> NotNeeded | None:
     others = holders(found, path) - {RESTART_MANAGER}
     if others:
-        return f"{path} is held by {', '.join(sorted(others))}"
-    return "" if RESTART_MANAGER in holders(found, path) else f"{path} was not written by us"
+        return NotNeeded(f"{path} is held by {', '.join(sorted(others))}", is_foreign=True)
+    if RESTART_MANAGER in holders(found, path):
+        return None
+    return NotNeeded(f"{path} was not written by us", is_foreign=True)
 
 
 def _has(fields: Any, path: str) -> bool:

@@ -86,15 +86,19 @@ class Controller:
         world: Callable[[Snapshot], World],
         settings: ControllerSettings,
         *,
+        members: MemberIndex,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
         owners: Callable[[], Collection[tuple[str, str]]] = JOBS.copy,
     ) -> None:
-        """``owners``: group and kind of the workloads that the policies group, as far as they are followed."""
+        """``owners``: group and kind of the workloads that the policies group, as far as they are followed.
+
+        ``members`` must hear of changes before this does.
+        """
         self._owners = owners
         self._feed, self._actor, self._policies = feed, actor, policies
         self._capabilities, self._world, self._settings, self._view = capabilities, world, settings, view
         self._queue: WorkQueue[ObjectKey] | None = None
-        self._members = MemberIndex()
+        self._members = members
         self._applied: dict[ObjectKey, Object] = {}
         """What was applied and has not come back as a change yet: the snapshot is behind, and writing it again is idle."""
         self._told: dict[tuple[str, str], tuple[str, datetime]] = {}
@@ -118,7 +122,6 @@ class Controller:
 
     def _on_change(self, key: ObjectKey, old: Object | None, new: Object | None) -> None:
         """Queue the workload that a changed object belongs to; costs little while another replica leads."""
-        self._members.on_change(key, old, new)
         self._applied.pop(key, None)
         if self._queue is None:
             return

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from webhook.admission import Asker, PolicySet, recorded_bound, request_for
+from webhook.admission import PolicySet
+from webhook.controller.planning import Planning
 from webhook.groups import (
     GroupFailure,
     GroupProblem,
@@ -21,19 +22,17 @@ from webhook.groups import (
     missing_groups,
     native_group,
     plan_group,
-    plan_recorded,
     plan_without_policy,
     planned_by_kubernetes,
     recorded_names,
     recorded_policy,
-    seen_keys,
     why_waiting,
 )
 from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities, GroupPlan, PlannedGroup
 from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
-from webhook.rules import ClusterView, Situation, World
+from webhook.rules import ClusterView, World
 
 _HOLD_SECONDS = 60.0
 """How soon a workload is looked at again that cannot get its group as it is: an edit of it brings it sooner."""
@@ -87,14 +86,12 @@ class Upkeep:
         return (*actions, *self._dropped(workload, plan, missing), *self._waits(workload, plan))
 
     def _plan(self, workload: Object) -> tuple[GroupPlan, tuple[PlannedAction, ...]]:
-        found = recorded_bound(self.policies, workload)
-        if found is not None:
-            bound, binding = found
-            situation = self._situation(workload)
-            keys = seen_keys(bound.policy, situation, workload, self.snapshot)
-            plan = plan_recorded(bound.policy, binding, situation, keys=keys)
-            if is_whole(plan, workload):
-                return plan, plan_group(workload, plan, self.snapshot)
+        planning = Planning(
+            policies=self.policies, snapshot=self.snapshot, world=self.world, expired=self.expired, view=self.view
+        )
+        recorded = planning.plan(workload)
+        if recorded is not None and is_whole(recorded, workload):
+            return recorded, plan_group(workload, recorded, self.snapshot)
         if not is_job(workload):
             problem = "the policy that grouped it is not loaded, and how many pods it has only that policy can tell; restore it"
             raise GroupProblem(problem, rule="podGroups")
@@ -113,13 +110,6 @@ class Upkeep:
             "its pods form the group instead, as gangs do by default. Restore the policy, or create the workload again."
         )
         return Tell(about=workload, reason="GroupPolicyGone", message=message)
-
-    def _situation(self, workload: Object) -> Situation:
-        """Build the question of a CREATE that was: group expressions may read nothing of it but the object."""
-        request = request_for(workload, Asker())
-        return Situation(
-            request=request, world=self.world, cluster=self.view(self.snapshot, request.namespace), expired=self.expired
-        )
 
     def _unplanned(self, workload: Object, problem: GroupProblem, *, is_missing: bool) -> tuple[PlannedAction, ...]:
         after = _RETRY_SECONDS if isinstance(problem, GroupFailure) else _HOLD_SECONDS

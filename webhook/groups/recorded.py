@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 
 from webhook.groups.compile import CompiledWorkload
@@ -16,17 +16,21 @@ from webhook.model.policies import Binding
 from webhook.rules import RuleProblem, Run, Situation, collect_params
 
 
-def plan_recorded(compiled: CompiledWorkload, binding: Binding, situation: Situation, *, keys: Collection[str] = ()) -> GroupPlan:
+def plan_recorded(
+    compiled: CompiledWorkload, binding: Binding, situation: Situation, *, keys: Collection[str] = (), only: str = ""
+) -> GroupPlan:
     """Return the plan for the object of the situation's request. Raises GroupProblem.
 
-    ``keys`` are those of pods that were seen, where each pod gets its group by itself.
+    ``keys`` are those of pods that were seen, where each pod gets its group by itself. ``only`` names the group of a workload
+    that has one, made by Kubernetes and so not recorded.
 
     What its owner says on it is read again, within what the policy allows: a Job's owner may lower the quorum of a native
     gang at any time as well (Job.spec.scheduling), and could say the same on a new Job. A tampered record gains nothing:
     it names a policy, never a number.
     """
     workload = situation.request.object or {}
-    name_of = partial(name_for_pods, workload) if compiled.pods else recorded_names(workload).get
+    recorded: Callable[[str], str | None] = (lambda _: only) if only else recorded_names(workload).get
+    name_of = partial(name_for_pods, workload) if compiled.pods else recorded
     groups = resolve_groups(compiled, _run(compiled, binding, situation), name_of, stored=True, keys=keys)
     return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
 

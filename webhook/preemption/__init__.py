@@ -12,14 +12,20 @@ from webhook.preemption.facts import BUDGET_KIND, GroupFacts, gather_facts
 from webhook.preemption.foreign import Hand, Means, hand_on, is_held_down
 from webhook.preemption.gate import EvictionGate
 from webhook.preemption.health import judge_health
+from webhook.preemption.intent import read_trace
+from webhook.preemption.limits import Begun, Rates
 from webhook.preemption.losses import loss_of_gone, preemptor_in
 from webhook.preemption.membership import is_proved, owner_reference
 from webhook.preemption.quorum import quorum_place, quorum_to_set
+from webhook.preemption.restart import Seen, Turn, plan_abandon, plan_restart
 from webhook.preemption.rollcall import RollCall, call_roll
+from webhook.preemption.steps import about, repair, since_restart
 from webhook.preemption.stranded import StrandedTime, burning
+from webhook.preemption.telling import preemptor_name, tell_held, tell_lost, tell_stuck
 
 __all__ = [
     "BUDGET_KIND",
+    "Begun",
     "BudgetAnswer",
     "BudgetsAllow",
     "BudgetsHold",
@@ -30,8 +36,12 @@ __all__ = [
     "Hand",
     "Means",
     "NodeRoomView",
+    "Rates",
     "RollCall",
+    "Seen",
     "StrandedTime",
+    "Turn",
+    "about",
     "burning",
     "call_roll",
     "death_of",
@@ -44,7 +54,16 @@ __all__ = [
     "judge_health",
     "loss_of_gone",
     "owner_reference",
+    "plan_abandon",
+    "plan_restart",
     "preemptor_in",
+    "preemptor_name",
     "quorum_place",
     "quorum_to_set",
+    "read_trace",
+    "repair",
+    "since_restart",
+    "tell_held",
+    "tell_lost",
+    "tell_stuck",
 ]

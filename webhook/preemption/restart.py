@@ -187,6 +187,8 @@ def _go(seen: Seen, intent: Intent, past: Past | None) -> Turn:
     facts = seen.facts
     by_eviction = seen.is_shared or hand_on(facts).means is Means.EVICT
     started = _at(seen, intent, Step.EVICTING if by_eviction else Step.SUSPENDING)
+    if by_eviction:
+        started = replace(started, began=started.step_since)  # whoever was created until now goes
     first = evictions(facts, started) if by_eviction else (suspend(facts, started),)
     return Turn(
         writes=(*_mark(seen, started), write_intent(facts.pod_group, started), *first),

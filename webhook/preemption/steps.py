@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from webhook.groups import has_ended, is_job
 from webhook.model.actions import Delete, Evict, Resume, SetQuorum, Suspend, Write
-from webhook.model.disruption import Intent
+from webhook.model.disruption import Intent, Step
 from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.preemption.deadnodes import death_of
 from webhook.preemption.facts import GroupFacts
@@ -34,10 +35,41 @@ def old_members(facts: GroupFacts, began: datetime) -> tuple[Object, ...]:
     return tuple(pod for pod in unfinished(facts) if created(pod) <= began and not metadata_of(pod).get("deletionTimestamp"))
 
 
+def since_restart(facts: GroupFacts) -> GroupFacts:
+    """Return the facts without the intent, and where its new members are starting, without those that were taken down for them.
+
+    Else the end of the old ones would be taken for the loss of new ones, and the restart would begin again and again.
+    """
+    intent = facts.intent
+    bare = replace(facts, intent=None)
+    if intent is None or intent.step is not Step.FORMING:
+        return bare
+    old = {metadata_of(pod).get("uid") for pod in facts.members if _is_taken_down(pod, intent)}
+    return replace(
+        bare,
+        members=tuple(pod for pod in facts.members if metadata_of(pod).get("uid") not in old),
+        losses=tuple(loss for loss in facts.losses if loss.since > intent.step_since),
+    )
+
+
+def _is_taken_down(pod: Object, intent: Intent) -> bool:
+    if (pod.get("status") or {}).get("phase") == "Succeeded":
+        return False
+    return has_ended(pod) and created(pod) <= intent.step_since if intent.suspended_by_us else created(pod) <= intent.began
+
+
 def is_suspension_seen(facts: GroupFacts) -> bool:
     """Tell whether the Job controller has seen the suspension: resumed earlier, it may never notice (experiments 3.5)."""
     owner = facts.owner or {}
     return not is_job(owner) or (condition(owner, "Suspended") or {}).get("status") == "True"
+
+
+def repair(facts: GroupFacts) -> tuple[SetQuorum, ...]:
+    """Return the write that keeps a quorum from being out of reach, of groups whose quorum stands on their Job.
+
+    Of all others the upkeep lowers it, by the same rule.
+    """
+    return tuple(one for one in mend_quorum(facts) if one.key.kind == "Job")
 
 
 def suspend(facts: GroupFacts, intent: Intent) -> Suspend:
@@ -59,6 +91,8 @@ def mend_quorum(facts: GroupFacts) -> tuple[SetQuorum, ...]:
     if wanted is None:
         return ()
     key, uid = quorum_place(facts)
+    if key.kind == "Job" and wanted > (facts.quorum or 0):
+        return ()  # the Job controller raises it by itself, unless its owner said a number
     return (SetQuorum(key=key, uid=uid, min_count=wanted, reason=f"Only {wanted} members are still to run together."),)
 
 

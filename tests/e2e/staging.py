@@ -1,0 +1,210 @@
+"""A stage for scenes of disruption: gangs on nodes of their own, what befalls them, and how to tell that they came out whole."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tests.controlplane.client import EVENTS, JOBS, NODES, POD_GROUPS, PODS, ApiError, Client, wait_for
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import Nodes
+from tests.controlplane.scenes import is_bound
+from tests.e2e.installation import labelled_job
+
+Object = dict[str, Any]
+STARTED_SECONDS, WHOLE_SECONDS = 60.0, 150.0
+"""A Job makes its next pods 10 s after one failed; the rest is room for a busy machine."""
+TOGETHER_SECONDS = 3.0
+"""Members that the scheduler binds in one go are written within this time, also by a busy one."""
+PLACE = "gangwarden.test/stage"
+_ID = re.compile(r"restart ([0-9a-f]{6})")
+
+
+@dataclass
+class Gang:
+    """One Job and its pods."""
+
+    stage: Stage
+    name: str
+    size: int
+    first: dict[str, str] = field(default_factory=dict)
+    """Names and UIDs of the pods that were there first."""
+
+    @property
+    def client(self) -> Client:
+        return self.stage.client
+
+    def job(self) -> Object:
+        return self.client.get(JOBS, self.stage.namespace, self.name)
+
+    def group(self) -> Object:
+        """Its PodGroup, on either route."""
+        uid = self.job()["metadata"]["uid"]
+        found = self.client.list(POD_GROUPS, self.stage.namespace)
+        return next(one for one in found if any(ref["uid"] == uid for ref in one["metadata"]["ownerReferences"]))
+
+    def pods(self) -> list[Object]:
+        """Pods that have not ended."""
+        found = self.client.list(PODS, self.stage.namespace, labels=f"job={self.name}")
+        return [pod for pod in found if pod["status"].get("phase") not in ("Succeeded", "Failed")]
+
+    def running(self) -> list[Object]:
+        """Pods that hold a node and stay."""
+        return [pod for pod in self.pods() if is_bound(pod) and not pod["metadata"].get("deletionTimestamp")]
+
+    def new(self) -> list[Object]:
+        """Running pods that were not there at first."""
+        return [pod for pod in self.running() if pod["metadata"]["uid"] not in self.first.values()]
+
+    def start(self) -> Gang:
+        """Wait until it runs, and remember who runs."""
+        found = wait_for(self._whole, seconds=STARTED_SECONDS, what=f"{self.name} runs")
+        self.first = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found}
+        return self
+
+    def _whole(self) -> list[Object]:
+        pods = self.running()
+        return pods if len(pods) == self.size and all(pod["status"].get("phase") == "Running" for pod in pods) else []
+
+    def pod_on(self, node: str) -> str:
+        return next(pod["metadata"]["name"] for pod in self.running() if pod["spec"]["nodeName"] == node)
+
+    def node_of(self, index: int = 0) -> str:
+        return str(self.running()[index]["spec"]["nodeName"])
+
+    def is_new(self, size: int | None = None) -> list[Object]:
+        """Return its pods once all of them are others than at first."""
+        pods = self.pods()
+        wanted = self.size if size is None else size
+        new = self.new()
+        return new if len(new) == wanted == len(pods) else []
+
+    def events(self, name: str = "") -> list[Object]:
+        return [
+            one for one in self.client.list(EVENTS, self.stage.namespace) if one["involvedObject"]["name"] == (name or self.name)
+        ]
+
+    def told(self, reason: str, name: str = "") -> str:
+        """Return the last message of an event."""
+        return next((one["message"] for one in reversed(self.events(name)) if one["reason"] == reason), "")
+
+    def restarted(self, *, size: int | None = None, seconds: float = WHOLE_SECONDS) -> list[Object]:
+        """Wait until it is whole again, and see that this came about all at once and was told."""
+        pods = wait_for(lambda: self.is_new(size), seconds=seconds, what=f"{self.name} is whole again")
+        self.together(pods)
+        wait_for(lambda: self.told("GroupRestarted"), seconds=30, what="its end is told")
+        begun = _ID.findall(self.told("GroupRestarting"))
+        assert begun, self.events()
+        assert set(begun) & set(_ID.findall(self.told("GroupRestarted")))
+        group = self.group()
+        assert self.told("GroupRestarted", group["metadata"]["name"])
+        wait_for(lambda: not self.condition("DisruptionTarget"), seconds=10, what="the mark of disruption is gone")
+        assert self.condition("gangwarden.dev/Restart")["status"] == "False"
+        self.alive()
+        return pods
+
+    def condition(self, kind: str) -> Object:
+        conditions = self.group().get("status", {}).get("conditions", [])
+        return next((one for one in conditions if one["type"] == kind), {})
+
+    def together(self, pods: list[Object]) -> None:
+        moments = [_scheduled(pod) for pod in pods]
+        spread = (max(moments) - min(moments)).total_seconds()
+        assert spread <= TOGETHER_SECONDS, f"bound one by one, over {spread} s"
+
+    def alive(self) -> None:
+        """The Job is not given up."""
+        conditions = self.job().get("status", {}).get("conditions", [])
+        assert not [one for one in conditions if one["type"] in ("Failed", "FailureTarget") and one["status"] == "True"]
+
+    def untouched(self) -> None:
+        now = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.running()}
+        assert now == self.first, f"{self.name} was touched"
+
+
+@dataclass
+class Stage:
+    """A namespace with nodes of its own."""
+
+    cluster: ControlPlane
+    client: Client
+    namespace: str
+    nodes: list[str] = field(default_factory=list)
+    token: str = field(default_factory=lambda: secrets.token_hex(3))
+
+    def room(self, count: int, *, cpu: str = "4", real: bool = True) -> list[str]:
+        """Add nodes; one that is not real is kept alive by nobody."""
+        made = []
+        for _ in range(count):
+            name = f"{self.token}-{len(self.nodes)}"
+            node = Nodes(cpu=cpu).one(name, rack=f"r-{name}")
+            node["metadata"]["labels"][PLACE] = self.token
+            if not real:
+                node["metadata"]["annotations"] = {}
+            self.client.create(node)
+            self.nodes.append(name)
+            made.append(name)
+        wait_for(lambda: not real or all(self.is_ready(name) for name in made), what="the nodes are ready")
+        return made
+
+    def is_ready(self, name: str) -> bool:
+        node = self.client.get(NODES, "", name)
+        ready = any(one["type"] == "Ready" and one["status"] == "True" for one in node.get("status", {}).get("conditions", []))
+        return ready and not [one for one in node["spec"].get("taints", []) if one["key"] == "node.kubernetes.io/not-ready"]
+
+    def gang(self, name: str = "train", *, size: int = 4, cpu: str = "2", labels: Object | None = None, **spec: Any) -> Gang:
+        """Create a gang and wait until it runs."""
+        return self.submit(name, size=size, cpu=cpu, labels=labels, **spec).start()
+
+    def submit(
+        self, name: str, *, size: int = 4, cpu: str = "2", labels: Object | None = None, pod: Object | None = None, **spec: Any
+    ) -> Gang:
+        made = labelled_job(name, self.namespace, pods=size, cpu=cpu, **spec)
+        template = made["spec"]["template"]
+        template["spec"] |= {"nodeSelector": {PLACE: self.token}, **(pod or {})}
+        template["metadata"]["labels"] |= labels or {}
+        self.client.create(made)
+        return Gang(self, name, size)
+
+    def budget(self, name: str, **spec: Any) -> None:
+        labels = spec.pop("labels", {"job": "train"})
+        meta = {"name": name, "namespace": self.namespace}
+        self.client.create(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": meta,
+                "spec": {"selector": {"matchLabels": labels}, **spec},
+            }
+        )
+
+    def drain(self, node: str, *flags: str, seconds: float = 90.0, check: bool = True) -> str:
+        return self.cluster.kubectl(
+            "drain", node, "--ignore-daemonsets", "--force", "--delete-emptydir-data", *flags, seconds=seconds, check=check
+        )
+
+    def taint(self, node: str, key: str, effect: str = "NoExecute") -> None:
+        self.client.patch(NODES, "", node, {"spec": {"taints": [{"key": key, "value": "x", "effect": effect}]}})
+
+    def clear(self) -> None:
+        """Take the nodes away; the namespace is its owner's."""
+        for name in self.nodes:
+            self.client.delete(NODES, "", name)
+
+
+def _scheduled(pod: Object) -> datetime:
+    when = next(one["lastTransitionTime"] for one in pod["status"]["conditions"] if one["type"] == "PodScheduled")
+    return datetime.fromisoformat(when)
+
+
+def holds(probe: Callable[[], bool], times: int = 20) -> None:
+    """See that something stays true over as many looks."""
+    for _ in range(times):
+        assert probe()
+
+
+__all__ = ["STARTED_SECONDS", "WHOLE_SECONDS", "ApiError", "Gang", "Stage", "holds"]

@@ -1,0 +1,98 @@
+"""What the keeper remembers of groups in a time of leading.
+
+While we lead nobody else writes a restart's traces, so what is remembered here is newer than what the watch has brought back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webhook.model.actions import Tell
+from webhook.model.disruption import Intent, Past
+from webhook.model.groups import PlannedGroup
+from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.preemption import Begun, read_trace
+
+_TELL_AGAIN_SECONDS = 300.0
+"""The same sentence about the same object is told again after this long, so that its event does not age away (1 h)."""
+
+
+@dataclass(slots=True)
+class Remembered:
+    """One group."""
+
+    intent: Intent | None = None
+    past: Past | None = None
+    short_since: datetime | None = None
+    planned: tuple[object, PlannedGroup | None] = (None, None)
+    """For which version of workload and policies, and what its policy asked for then."""
+
+
+class Memory:
+    """What is remembered of all groups."""
+
+    def __init__(self) -> None:
+        self._groups: dict[ObjectKey, Remembered] = {}
+        self._begun: deque[tuple[datetime, str, str]] = deque()
+        self._told: dict[tuple[str, str], tuple[str, datetime]] = {}
+
+    def of(self, pod_group: Object) -> Remembered:
+        """Return what is known of a group; of one that is new here, what its condition tells.
+
+        A PodGroup that somebody deleted and that was made anew under its name carries on what was under way.
+        """
+        key = ObjectKey.of(pod_group)
+        found = self._groups.get(key)
+        if found is None:
+            trace = read_trace(pod_group)
+            found = self._groups[key] = Remembered(intent=trace.intent, past=trace.past)
+        return found
+
+    def forget(self, key: ObjectKey) -> None:
+        """Forget a group that is not ours, or whose workload is gone."""
+        self._groups.pop(key, None)
+
+    def under_way(self, namespace: str) -> Collection[ObjectKey]:
+        """Return the groups of a namespace that have a restart under way or wait for one."""
+        return tuple(key for key, found in self._groups.items() if key.namespace == namespace and found.intent is not None)
+
+    def note_begun(self, at: datetime, namespace: str, owner_uid: str) -> None:
+        """Remember that a restart was begun."""
+        self._begun.append((at, namespace, owner_uid))
+
+    def begun(self, namespace: str, owner_uid: str, *, now: datetime, window_seconds: float) -> Begun:
+        """Return when restarts were begun lately."""
+        while self._begun and now - self._begun[0][0] > timedelta(seconds=window_seconds):
+            self._begun.popleft()
+        return Begun(
+            in_namespace=tuple(at for at, where, _ in self._begun if where == namespace),
+            of_owner=tuple(at for at, _, whose in self._begun if whose == owner_uid),
+        )
+
+    def untold(self, tells: Collection[Tell], now: datetime) -> tuple[Tell, ...]:
+        """Return what was not told lately in the same words."""
+        return tuple(tell for tell in tells if not self._is_told(tell, now))
+
+    def note_told(self, tells: Collection[Tell], now: datetime) -> None:
+        """Remember what was told; what has grown old is forgotten on the way."""
+        self._told |= {_place(tell): (tell.message, now) for tell in tells}
+        if len(self._told) > _MOST_TOLD:
+            self._told = {place: told for place, told in self._told.items() if not _is_old(told[1], now)}
+
+    def _is_told(self, tell: Tell, now: datetime) -> bool:
+        message, at = self._told.get(_place(tell), ("", now))
+        return message == tell.message and not _is_old(at, now)
+
+
+_MOST_TOLD = 10_000
+
+
+def _is_old(at: datetime, now: datetime) -> bool:
+    return now - at >= timedelta(seconds=_TELL_AGAIN_SECONDS)
+
+
+def _place(tell: Tell) -> tuple[str, str]:
+    return str(metadata_of(tell.about).get("uid")), tell.reason
