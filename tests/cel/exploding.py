@@ -73,6 +73,10 @@ def _two_texts(n: int) -> Any:
     return {"t": "a" * n, "u": "a" * (n - 1) + "b"}
 
 
+def _same_texts(n: int) -> Any:
+    return {"t": "a" * n, "u": "a" * n}
+
+
 def _url(n: int) -> Any:
     return {"t": "https://example.com/" + "a" * n + "?q=" + "b" * n}
 
@@ -117,13 +121,27 @@ ONE_CALL: Mapping[str, Growth] = {
     "in a list": Growth("-1 in object.l", numbers, 500_000),
     "in a list of text": Growth("'' in object.l", words, 500_000),
     "indexOf": Growth("object.l.indexOf(-1) < 0", numbers, 300_000),
+    "indexOf of text that is not ASCII": Growth("object.t.indexOf('b') < 0", lambda n: {"t": "é" * n}, 1_000_000),
     "sum": Growth("[1].map(x, object.l)[0].sum() > 0", numbers, 300_000),
     "double of text": Growth("double(object.t) > 0.0", lambda n: {"t": "0." + "1" * n}, 1_000_000),
     "upperAscii": Growth("object.t.upperAscii().size() > 0", letters, 1_000_000),
     "lastIndexOf of text": Growth("object.t.lastIndexOf('b') < 0", letters, 1_000_000),
     "contains": Growth("object.t.contains(object.u)", _two_texts, 200_000),
+    "equal texts": Growth("object.t == object.u", _two_texts, 10_000_000),
+    "unlike texts": Growth("object.t != object.u", _two_texts, 10_000_000),
+    "startsWith": Growth("object.t.startsWith(object.u)", _same_texts, 10_000_000),
+    "endsWith": Growth("object.t.endsWith(object.u)", _same_texts, 10_000_000),
+    "order of texts": Growth("words[0] <= words[1]", lambda n: {"l": ["a" * n, "a" * n]}, 10_000_000),
 }  # fmt: skip
 """Work within one call."""
+
+SMALL: Mapping[str, Growth] = {
+    "equal texts": Growth("object.t == object.u", _two_texts, 66_666),
+    "startsWith": Growth("object.t.startsWith(object.u)", _same_texts, 66_666),
+    "one field": Growth("object.t == 'a'", letters, 1),
+}
+"""What takes a few microseconds and less than a hundredth of the least budget: nothing explodes there, and being stopped takes as
+long as it always does."""
 
 MANY_TURNS: Mapping[str, Growth] = {
     name: Growth(f"object.l.all(x, {text})", turns, size)

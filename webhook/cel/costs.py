@@ -106,9 +106,10 @@ def _traverse(value: Any) -> Iterator[int]:
                 yield total + beyond(containers)
                 total, containers = 0, 0
             kind = type(item)
-            if kind is str:
-                total += (len(item) if item.isascii() else len(item.encode("utf-8", "replace"))) // 10
-            elif kind is bytes:
+            if kind is str and not item.isascii():
+                yield total + len(item) // 10  # at least, before its bytes are counted, which takes a while
+                total = len(item.encode("utf-8", "replace")) // 10 - len(item) // 10
+            elif kind is str or kind is bytes:
                 total += len(item) // 10
             elif kind is list or isinstance(item, Mapping):
                 containers += 1

@@ -105,8 +105,7 @@ def _pay(emitter: Emitter, node: Call, arguments: list[Value]) -> None:
         emitter.due += int(price)
         return
     emitter.pay(price)
-    if node.function not in ("startsWith", "endsWith"):  # these never read more than the shorter text
-        emitter.look()
+    emitter.look()
 
 
 def _emit_any(emitter: Emitter, node: Call, arguments: list[Value]) -> Value:

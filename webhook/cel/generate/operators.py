@@ -53,10 +53,10 @@ def _equals(emitter: Emitter, left: Value, right: Value, *, negated: bool) -> Va
     operator = "!=" if negated else "=="
     texts = " and ".join(f"type({item.text}) is str" for item in (left, right) if item.kind != types.STRING)
     with writer.block(f"if {texts or 'True'}:"):
-        writer.add(f"{result} = {one} {operator} {other}")
         with writer.block(f"if len({one}) > {_CHEAP_TEXT} < len({other}):"):
             writer.add(f"c += (min(len({one}), len({other})) - 1) // 10")
             emitter.look()
+        writer.add(f"{result} = {one} {operator} {other}")
     if types.STRING not in (left.kind, right.kind):
         with writer.block(f"elif type({one}) is type({other}) is int:"):
             writer.add(f"{result} = {one} {operator} {other}")
@@ -73,6 +73,7 @@ def emit_comparison(emitter: Emitter, node: Call) -> Value:
     formula = emitter.prices.formula(node)
     if formula is not None:
         emitter.pay(f"{emitter.refer(formula.run, 'PRICE')}({left.text}, {right.text})")
+        emitter.look()
     unsure = [item.text for item in (left, right) if item.kind != types.INT]
     compared = f"{left.text} {operator} {right.text}"
     if not unsure:
