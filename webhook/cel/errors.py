@@ -28,10 +28,15 @@ class CompileError(CELParseError):
 
 
 class EvaluationError(CELEvalError):
-    """An expression that has no value for these inputs; ``&&``, ``||``, ``all`` and ``exists`` may absorb it."""
+    """An expression that has no value for these inputs; ``&&``, ``||``, ``all`` and ``exists`` may absorb it.
+
+    Where it stands in a tree, which its base sets anew for each, is never known here: that would double what an error costs.
+    """
+
+    tree = token = line = column = None
 
     def __init__(self, message: str, kind: str = "other") -> None:
-        super().__init__(message)
+        Exception.__init__(self, message)
         self.message = message
         self.kind = kind
         """One word for the cause: ``no_such_key``, ``no_overload``, ``overflow``, … as in cel-go's error table."""
