@@ -59,6 +59,7 @@ def optional(*held: Any) -> Any:
         ("variables.found.?replicas.hasValue() || has(variables.found.replicas)", False),
         ("variables.found.value().replicas", 3),
         ("true ? has(object.spec.?nope.replicas) : false", optional()),
+        ("has(has(object.spec.nope)) || has(has(has(object.spec.replicas)))", True),
     ],
 )
 def test_what_is_there(text: str, value: Any) -> None:

@@ -65,7 +65,7 @@ def expand(function: str, target: Node | None, arguments: list[Node], place: Pla
 
 
 def _expand_has(argument: Node, place: Place) -> Node:
-    if not isinstance(argument, Select) or argument.optional or argument.test:
+    if not isinstance(argument, Select) or argument.optional:  # has(has(a.b)) is has(a.b) to cel-go
         raise CompileError("invalid argument to has() macro", *argument.place)
     return Select(argument.operand, argument.field, test=True, field_place=argument.field_place, place=place)
 
