@@ -44,6 +44,18 @@ def test_a_pod_that_had_failed_by_itself_is_no_disruption_when_it_goes() -> None
     assert (found.cause, found.since) == (LossCause.FAILED, ago(50))
 
 
+def test_a_pod_that_failed_because_it_was_deleted_was_deleted() -> None:
+    found = loss_of_gone(Group().run().deleted(1, since=-20).failed(1, ended=-18, code=143).pod(1), NOW)
+    assert found is not None
+    assert (found.cause, found.since) == (LossCause.DELETED, ago(20))
+
+
+def test_a_pod_that_had_failed_before_it_was_deleted_failed_by_itself() -> None:
+    found = loss_of_gone(Group().run().failed(1, ended=-40).deleted(1, since=-20).pod(1), NOW)
+    assert found is not None
+    assert found.cause is LossCause.FAILED
+
+
 def test_what_had_succeeded_or_never_had_a_node_is_no_loss() -> None:
     assert loss_of_gone(Group().run().succeeded(1).pod(1), NOW) is None
     assert loss_of_gone(Group().waiting().pod(1), NOW) is None

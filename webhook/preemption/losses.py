@@ -26,6 +26,8 @@ _SURVIVED = timedelta(minutes=5)
 """After a disruption that is real a pod ends within its grace period, or carries a deletionTimestamp."""
 _AT_ONCE = timedelta(seconds=1)
 """A pod that the kubelet refuses fails at once. Later than the members that were created with it: none of them replaces it."""
+_CLOCKS_APART = timedelta(seconds=2)
+"""How far kubelets' clocks are behind the API server's at most, for this."""
 _PREEMPTOR = re.compile(r"[Pp]reempted by (?:pod|podgroup|compositepodgroup) ([0-9a-fA-F-]{8,})")
 
 
@@ -68,9 +70,15 @@ def _as_written(pod: Object) -> Loss:
     reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
     if _BY_KUBELET.fullmatch(reason):
         return _loss(pod, LossCause.KUBELET, _ended(pod), f"{reason}: {message}" if message else reason)
-    if _phase(pod) == "Failed":
+    if _phase(pod) == "Failed" and not _was_stopped(pod):
         return _loss(pod, LossCause.FAILED, _ended(pod), f"{reason} {message}".strip() or _exit_of(pod))
     return _loss(pod, LossCause.DELETED, asked_to_go(pod) or created(pod), "")
+
+
+def _was_stopped(pod: Object) -> bool:
+    """Tell whether a pod failed because it was deleted: few programs end well on SIGTERM. Two clocks wrote the two times."""
+    asked = asked_to_go(pod)
+    return asked is not None and _ended(pod) >= asked - _CLOCKS_APART
 
 
 def _loss(pod: Object, cause: LossCause, since: datetime, message: str) -> Loss:
