@@ -52,6 +52,12 @@ def test_a_workload_is_left_as_it_is_that_is(obj: Built, reason: str) -> None:
         pytest.param(job(), Capabilities(), "in kube-apiserver", id="in a cluster without groups, naming the component"),
         pytest.param(with_scheduling(), Capabilities(group_objects=True), "WorkloadWithJob is off", id="with what is dropped"),
         pytest.param(
+            job().at("spec.template.spec.schedulingGroup", {"podGroupName": "a"}),
+            Capabilities(),
+            "names a schedulingGroup, which is dropped, because the API server serves no",
+            id="in a group of its own, in a cluster without groups",
+        ),
+        pytest.param(
             with_scheduling(job().owned_by(CRON_JOB, controller=True)),
             EVERYTHING,
             "does not read on Jobs of a CronJob",

@@ -221,7 +221,8 @@ async def test_nothing_is_done_before_and_after_leading() -> None:
 
 async def test_lost_leadership_ends_every_task_also_one_in_the_middle_of_a_write() -> None:
     before = asyncio.all_tasks()
-    bench = Bench.of(JOB, *(attached(job(f"j{index}")).build() for index in range(9)), policies=POLICIES)
+    jobs = [attached(job(f"j{index}")).build() for index in range(9)]
+    bench = Bench.of(JOB, *jobs, policies=POLICIES, collect_seconds=3600)  # looking for orphans is a call as well
     bench.actor.hung = asyncio.Event()
     async with bench:
         await bench.settle()

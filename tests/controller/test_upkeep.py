@@ -261,6 +261,67 @@ def test_a_native_group_that_nobody_makes_is_told() -> None:
     assert kinds(plan({**NATIVE_JOB, "spec": {**NATIVE_JOB["spec"], "suspend": True}})) == []
 
 
+RACK = {"topology": [{"key": "example.dev/rack"}]}
+CLAIM = [{"name": "fabric", "resourceClaimTemplateName": "channel"}]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"schedulingConstraints": RACK}, "spec.scheduling.schedulingConstraints"),
+        ({"resourceClaims": CLAIM}, "feature gate DRAWorkloadResourceClaims is off there"),
+        (
+            {"schedulingConstraints": RACK, "resourceClaims": CLAIM},
+            "TopologyAwareWorkloadScheduling and DRAWorkloadResourceClaims",
+        ),
+    ],
+)
+@pytest.mark.parametrize("suspended", [False, True])
+def test_what_the_server_dropped_from_a_native_group_is_told(asked: Object, words: str, *, suspended: bool) -> None:
+    """The Job keeps showing it."""
+    spec = NATIVE_JOB["spec"]
+    wish = {**NATIVE_JOB, "spec": {**spec, "scheduling": spec["scheduling"] | asked, "suspend": suspended}}
+    made, members = native_pod_group(), pods(4)
+    for member in members:
+        member["spec"] |= {"schedulingGroup": {"podGroupName": "by-kubernetes"}, "nodeName": "n0"}
+    (told,) = plan(wish, made, *members)
+    assert isinstance(told, Tell)
+    assert told.reason == "GroupFieldDropped"
+    assert words in told.message
+    assert kinds(plan(wish, {**made, "spec": made["spec"] | asked}, *members)) == []
+
+
+def test_a_job_that_lost_its_native_wish_on_the_way_is_told() -> None:
+    """An API server whose gate is off stores it without, and Job and pods look as if nobody had asked."""
+    spec = {name: value for name, value in NATIVE_JOB["spec"].items() if name != "scheduling"}
+    (told,) = plan({**NATIVE_JOB, "spec": spec})
+    assert isinstance(told, Tell)
+    assert told.reason == "GroupNotAttached"
+    assert "the API server dropped spec.scheduling: feature gate WorkloadWithJob is off there" in told.message
+
+
+ASKING = job().stored().label("gangwarden.dev/gang", "true")
+OPERATOR = pod_group("of-an-operator").stored().build()
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        (ASKING, ["NoGroupObjects"]),
+        (ASKING.label("gangwarden.dev/gang", "false"), []),
+        (job().stored(), []),
+        (ASKING.owned_by(OPERATOR, controller=True), []),
+    ],
+    ids=["asks", "asks for none", "asks for nothing", "an operator decides for it"],
+)
+def test_who_asks_for_a_gang_where_none_can_be_is_told_on_the_workload(workload: Built, told: list[str]) -> None:
+    """A CronJob's controller hears the webhook's warning, and tells nobody."""
+    found = plan(workload.build(), capabilities=Capabilities())
+    assert kinds(found) == told
+    assert all("feature gate GenericWorkload" in one.message for one in found if isinstance(one, Tell))
+    assert plan(workload.build()) == ()
+
+
 def test_what_a_native_group_waits_for_is_told() -> None:
     members = pods(3)
     for member in members:

@@ -14,6 +14,7 @@ from webhook.admission.diff import diff
 from webhook.admission.member import stamp_member
 from webhook.admission.restore import restore
 from webhook.groups import (
+    NO_GROUP_OBJECTS,
     CompiledWorkload,
     GroupFailure,
     GroupProblem,
@@ -28,6 +29,7 @@ from webhook.groups import (
     is_record_of_another,
     missing_groups,
     name_for_pods,
+    read_path,
     reason_to_leave_alone,
     recorded_names,
     resolve_groups,
@@ -36,7 +38,7 @@ from webhook.groups import (
 )
 from webhook.model.exceptions import WHOLE_WORKLOAD
 from webhook.model.groups import GANG_LABEL, Capabilities, GroupPlan, Route
-from webhook.model.objects import Kind, Object, labels_of
+from webhook.model.objects import Kind, Object, controller_of, labels_of
 from webhook.model.policies import Action, Binding, FailurePolicy
 from webhook.model.requests import Operation
 from webhook.model.snapshot import Snapshot
@@ -53,11 +55,6 @@ from webhook.rules import (
 )
 
 _POD = Kind("", "v1", "Pod")
-NO_GROUP_OBJECTS = (
-    "the API server serves no scheduling.k8s.io/v1beta1 PodGroups, so its pods start one by one: turn on feature gate "
-    "GenericWorkload and --runtime-config=scheduling.k8s.io/v1beta1=true in kube-apiserver, and the gate in the scheduler "
-    "and the controller manager"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +227,10 @@ def _reason_aside(claim: _Claim, workload: Object, paths: tuple[str, ...], surro
                 Verdict.WARN, f"not grouped: it has spec.scheduling already, {lost}; leave it out, to be grouped"
             )
         reason = "it has spec.scheduling already"
+    if reason and not surroundings.capabilities.group_objects and _names_group(workload, paths):
+        return claim.finding(
+            Verdict.WARN, f"not grouped: its pod template names a schedulingGroup, which is dropped, because {NO_GROUP_OBJECTS}"
+        )
     if not reason and _has_opted_out(claim, workload):
         reason = f"its label {GANG_LABEL} says false"
     if reason:
@@ -250,6 +251,13 @@ def _why_lost(workload: Object, capabilities: Capabilities) -> str:
     if not capabilities.native_jobs:
         return "which the API server drops, because feature gate WorkloadWithJob is off there"
     return ""
+
+
+def _names_group(workload: Object, paths: tuple[str, ...]) -> bool:
+    """Tell whether a user put the pods of a workload of his own into a group."""
+    return controller_of(workload) is None and any(
+        value is not None for path in paths for value in read_path(workload, f"{path}.spec.schedulingGroup")
+    )
 
 
 def _has_opted_out(claim: _Claim, workload: Object) -> bool:

@@ -18,7 +18,15 @@ from webhook.admission import PolicySet
 from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
 from webhook.controller.upkeep import Upkeep
-from webhook.groups import is_native, is_recorded_for_pods, owners_above, plan_orphans, recorded_names
+from webhook.groups import (
+    asks_for_gang,
+    has_lost_scheduling,
+    is_native,
+    is_recorded_for_pods,
+    owners_above,
+    plan_orphans,
+    recorded_names,
+)
 from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
 from webhook.model.groups import SCHEDULING_GROUP, Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
@@ -235,7 +243,9 @@ class Controller:
 
 
 def _is_attached(workload: Object) -> bool:
-    return bool(recorded_names(workload)) or is_native(workload) or is_recorded_for_pods(workload)
+    """Tell whether a workload has a group by us, or wants one."""
+    recorded = bool(recorded_names(workload)) or is_native(workload) or is_recorded_for_pods(workload)
+    return recorded or has_lost_scheduling(workload) or asks_for_gang(workload)
 
 
 def _place(tell: Tell) -> tuple[str, str]:

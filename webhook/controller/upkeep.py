@@ -12,7 +12,9 @@ from webhook.groups import (
     GroupFailure,
     GroupProblem,
     age_seconds,
+    asks_for_gang,
     check_capabilities,
+    has_lost_scheduling,
     is_finished,
     is_job,
     is_native,
@@ -26,6 +28,9 @@ from webhook.groups import (
     planned_by_kubernetes,
     recorded_names,
     recorded_policy,
+    tell_fields_dropped,
+    tell_not_grouped,
+    tell_scheduling_dropped,
     why_waiting,
 )
 from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
@@ -66,14 +71,16 @@ class Upkeep:
     """What expressions see of the cluster from a namespace."""
 
     def plan(self, workload: Object) -> tuple[PlannedAction, ...]:
-        """Return what is to be done for a workload that carries our record; nothing for any other."""
+        """Return what is to be done for a workload that carries our record; of any other only what its user must be told."""
         if metadata_of(workload).get("deletionTimestamp") or is_finished(workload):
             return ()
         if is_native(workload):
             return tuple(self._native_waits(workload))
+        if has_lost_scheduling(workload):
+            return (tell_scheduling_dropped(workload),)
         names = recorded_names(workload)
         if not names and not is_recorded_for_pods(workload):
-            return ()
+            return () if self.capabilities.group_objects or not asks_for_gang(workload) else (tell_not_grouped(workload),)
         missing = missing_groups(workload, names.values(), self.snapshot)
         if not self.capabilities.group_objects:
             why = "the API server serves no PodGroups (feature gate GenericWorkload is off)"
@@ -143,9 +150,11 @@ class Upkeep:
 
     def _native_waits(self, workload: Object) -> Iterator[PlannedAction]:
         """Look after a group that the Job controller makes: that it did, and what it waits for."""
+        found = native_group(workload, self.snapshot)
+        if found is not None:
+            yield from tell_fields_dropped(workload, found)
         if is_suspended(workload):
             return
-        found = native_group(workload, self.snapshot)
         if found is not None:
             yield from self._wait(workload, planned_by_kubernetes(found, workload))
             return

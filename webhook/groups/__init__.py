@@ -8,6 +8,15 @@ from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
 from webhook.groups.causes import Cause, why_waiting
 from webhook.groups.claims import foreign_manager, foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
+from webhook.groups.dropped import (
+    NO_GROUP_OBJECTS,
+    asks_for_gang,
+    has_lost_its_group,
+    has_lost_scheduling,
+    tell_fields_dropped,
+    tell_not_grouped,
+    tell_scheduling_dropped,
+)
 from webhook.groups.members import Member, find_member, seen_keys
 from webhook.groups.names import (
     group_name,
@@ -30,6 +39,7 @@ from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilitie
 from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
 
 __all__ = [
+    "NO_GROUP_OBJECTS",
     "Cause",
     "CompiledGroup",
     "CompiledWorkload",
@@ -39,6 +49,7 @@ __all__ = [
     "Member",
     "Wrong",
     "age_seconds",
+    "asks_for_gang",
     "check_capabilities",
     "check_item",
     "check_native",
@@ -49,6 +60,8 @@ __all__ = [
     "foreign_system",
     "group_name",
     "has_ended",
+    "has_lost_its_group",
+    "has_lost_scheduling",
     "has_native_scheduling",
     "is_cron_jobs",
     "is_draining_queue",
@@ -84,6 +97,9 @@ __all__ = [
     "seen_keys",
     "stamp",
     "still_to_run",
+    "tell_fields_dropped",
+    "tell_not_grouped",
+    "tell_scheduling_dropped",
     "why_waiting",
     "workload_object",
 ]

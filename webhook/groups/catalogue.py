@@ -81,8 +81,9 @@ _WAITS = _notes(
     ),
     (
         "GroupNotAttached",
-        "The API server dropped `spec.schedulingGroup`, so the pods run one by one.",
-        "Feature gate `GenericWorkload` is off in (one of) the API servers. Turn it on, create the Job again.",
+        "The API server dropped `spec.schedulingGroup` of the pods, or `spec.scheduling` of the Job, so the pods run one by one.",
+        "Feature gate `GenericWorkload`, or `WorkloadWithJob`, is off in (one of) the API servers. Turn it on, create the Job "
+        "again; without `WorkloadWithJob` the next one gets its group from Gangwarden, unless the policy says `attach: Native`.",
     ),
     (
         "GroupOfSomebodyElse",
@@ -128,12 +129,13 @@ _WAITS = _notes(
     ),
     (
         "GroupFieldDropped",
-        "A gate was turned off since the Job was admitted, so its group was made without a part: topology or shared claims.",
+        "A gate is off in the API server that stored the group, so it was made without a part: topology or shared claims.",
         "Turn the gate on and create the Job again, if the part matters.",
     ),
     (
         "NoGroupObjects",
-        "The API server serves no PodGroups, but the Job waits for one.",
+        "The API server serves no PodGroups, but the Job waits for one; or it asks for a gang by its label, and its pods start "
+        "one by one. Who created it was warned, but some creators are controllers, such as a CronJob's.",
         "Feature gate `GenericWorkload` and `--runtime-config=scheduling.k8s.io/v1beta1=true` on kube-apiserver; was it "
         "restarted without them?",
     ),

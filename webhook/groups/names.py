@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, POD_GROUP_ANNOTATION
+from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, POD_GROUP_ANNOTATION, ROUTE_ANNOTATION
 from webhook.model.objects import Object, annotations_of, metadata_of
 
 _BASE_LENGTH = 40
@@ -54,7 +54,9 @@ def is_record_of_its_own(stored: Object) -> bool:
 
 def is_recorded_for_pods(stored: Object) -> bool:
     """Tell whether a stored workload was attached so that each of its pods gets its group by itself: it names none then."""
-    return bool(recorded_policy(stored)[0]) and not recorded_names(stored) and is_record_of_its_own(stored)
+    if recorded_names(stored) or recorded_route(stored):
+        return False
+    return bool(recorded_policy(stored)[0]) and is_record_of_its_own(stored)
 
 
 def write_names(names: dict[str, str]) -> str:
@@ -67,6 +69,11 @@ def recorded_names(workload: Object) -> dict[str, str]:
     value = str(annotations_of(workload).get(POD_GROUP_ANNOTATION) or "")
     pairs = (pair.partition("=") for pair in value.split(",") if pair)
     return {template: name for template, _, name in pairs if template and name}
+
+
+def recorded_route(workload: Object) -> str:
+    """Read by which route a workload got its group, if somebody else makes that; empty where it is ours, or none."""
+    return str(annotations_of(workload).get(ROUTE_ANNOTATION) or "")
 
 
 def recorded_policy(workload: Object) -> tuple[str, str]:

@@ -13,7 +13,15 @@ from webhook.groups.claims import is_cron_jobs
 from webhook.groups.names import given_name, recorded_policy
 from webhook.groups.paths import read_path, replace_at
 from webhook.groups.resolve import GroupProblem
-from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, Capabilities, GroupPlan, PlannedGroup, Route
+from webhook.model.groups import (
+    GROUP_POLICY_ANNOTATION,
+    GROUPED_AS_ANNOTATION,
+    ROUTE_ANNOTATION,
+    Capabilities,
+    GroupPlan,
+    PlannedGroup,
+    Route,
+)
 from webhook.model.names import wrong_label
 from webhook.model.objects import Kind, Object, controller_of, metadata_of
 from webhook.model.policies import PodGroupSpec, WorkloadPolicy
@@ -74,7 +82,11 @@ def schedule(workload: Object, plan: GroupPlan) -> Object:
     """Return the Job with its wish in ``spec.scheduling`` and the decision recorded in annotations."""
     (group,) = plan.groups
     asked = replace_at(workload, "spec.scheduling", lambda _: _scheduling(workload, group))
-    written = {GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}", GROUPED_AS_ANNOTATION: given_name(workload)}
+    written = {
+        GROUP_POLICY_ANNOTATION: f"{plan.policy}/{plan.binding}",
+        GROUPED_AS_ANNOTATION: given_name(workload),
+        ROUTE_ANNOTATION: Route.NATIVE.value,
+    }
     return replace_at(asked, "metadata.annotations", lambda old: {**(old if isinstance(old, dict) else {}), **written})
 
 
