@@ -178,7 +178,8 @@ def test_without_a_name_for_the_controller_nobody_passes_for_it() -> None:
 def test_pods_of_no_group_and_of_groups_of_others_pass() -> None:
     bound = pod("alone").at("spec.nodeName", "n0").build()
     theirs = pod("theirs", group="other").at("spec.nodeName", "n0").build()
-    group = Group().run().with_spec(**HOLD).beside(bound, theirs, pod_group("other").build())
+    group = Group().run().with_spec(**HOLD)
+    group.others += [bound, theirs, pod_group("other").build()]
     assert_passes(judged(group, eviction("alone")), "in no group")
     assert_passes(judged(group, eviction("theirs")), "belongs to no workload")
     assert_passes(judged(group, ours=False), "not Gangwarden's")
@@ -188,7 +189,7 @@ def test_what_is_not_known_passes_and_says_so() -> None:
     group = Group().run().with_spec(**HOLD)
     lost = pod("lost", group="nowhere").at("spec.nodeName", "n0").build()
     stranger = pod("stranger", group="g").at("spec.nodeName", "n0").build()
-    group.beside(lost, stranger)
+    group.others += [lost, stranger]
     assert_passes(judged(group, eviction("unheard-of")), "unheard-of is not known", known=False)
     assert_passes(judged(group, eviction("lost")), "PodGroup nowhere is not known", known=False)
     assert_passes(judged(group, eviction("stranger")), "not proved to be its member", known=False)
