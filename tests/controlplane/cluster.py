@@ -44,11 +44,12 @@ class ControlPlane:
         nodes: Nodes | None = None,
         bin_dir: Path | None = None,
         admission_config: Path | None = None,
+        egress_config: Path | None = None,
     ) -> None:
         self.gates, self.nodes = gates, nodes or Nodes()
         self.bin_dir = bin_dir or build.cache_dir() / "bin"
         self.directory = Path(tempfile.mkdtemp(prefix="gangwarden-controlplane-"))
-        self._admission_config = admission_config
+        self._admission_config, self._egress_config = admission_config, egress_config
         self._ports: Ports | None = None
         self._launches: dict[str, Launch] = {}
         self._components: dict[str, Component] = {}
@@ -105,7 +106,14 @@ class ControlPlane:
                 return
 
     def _start_on(self, ports: Ports) -> None:
-        found = plan_launches(self.bin_dir, self.directory, ports, self.gates, admission_config=self._admission_config)
+        found = plan_launches(
+            self.bin_dir,
+            self.directory,
+            ports,
+            self.gates,
+            admission_config=self._admission_config,
+            egress_config=self._egress_config,
+        )
         self._launches = {launch.name: launch for launch in found}
         self._components = {launch.name: Component(launch.name, launch.command, self.directory) for launch in found}
         for name in self._components:

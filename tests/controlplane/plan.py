@@ -55,12 +55,18 @@ class Launch:
 
 
 def plan_launches(
-    bin_dir: Path, directory: Path, ports: Ports, gates: Gates, *, admission_config: Path | None
+    bin_dir: Path,
+    directory: Path,
+    ports: Ports,
+    gates: Gates,
+    *,
+    admission_config: Path | None,
+    egress_config: Path | None = None,
 ) -> tuple[Launch, ...]:
     """Return how to start each program; the API server must be ready before those that follow it."""
     programs = (
         _etcd(directory, ports),
-        _apiserver(directory, ports, gates, admission_config),
+        _apiserver(directory, ports, gates, admission_config, egress_config),
         _controller_manager(directory / "pki", ports, gates),
         _scheduler(directory / "pki", ports, gates),
         _kwok(directory / "pki"),
@@ -85,7 +91,7 @@ def _etcd(directory: Path, ports: Ports) -> Launch:
     )
 
 
-def _apiserver(directory: Path, ports: Ports, gates: Gates, admission_config: Path | None) -> Launch:
+def _apiserver(directory: Path, ports: Ports, gates: Gates, admission_config: Path | None, egress_config: Path | None) -> Launch:
     pki = directory / "pki"
     command = [
         f"--etcd-servers=http://127.0.0.1:{ports.etcd}",
@@ -108,6 +114,8 @@ def _apiserver(directory: Path, ports: Ports, gates: Gates, admission_config: Pa
         command.append(f"--runtime-config={','.join(gates.runtime)}")
     if admission_config is not None:
         command.append(f"--admission-control-config-file={admission_config}")
+    if egress_config is not None:
+        command.append(f"--egress-selector-config-file={egress_config}")
     return Launch("kube-apiserver", tuple(command), f"https://127.0.0.1:{ports.apiserver}/readyz")
 
 

@@ -1,0 +1,165 @@
+"""The chart's life on a real API server, by the real Helm: install, upgrade, rollback, uninstall, and a gang after each step.
+
+A stand-in kubelet runs the commands of Deployments and of hooks as local processes, with the tokens of their ServiceAccounts and
+no other right; a stand-in kube-proxy leads the API server's calls to them. Chart and Service are used as they stand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.client import DEPLOYMENTS, POD_GROUPS, ApiError, Client, Object, wait_for
+from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.kubelet import PLACEMENT, Kubelet
+from tests.controlplane.services import ServiceProxy
+from tests.e2e.installation import SYSTEM_NAMESPACE, labelled_job
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART, OLDER = ROOT / "charts/gangwarden", Path(__file__).with_name("older")
+IMAGE = "gangwarden:0.1.0"
+RELEASE = "gangwarden"
+HELM_SECONDS = 150
+PLACED = {"webhook": PLACEMENT, "controller": PLACEMENT, "hooks": PLACEMENT}
+ADMISSION, RBAC = "admissionregistration.k8s.io/v1", "rbac.authorization.k8s.io/v1"
+WHOLE_CLUSTER = (
+    *(f"{ADMISSION}/{kind}webhookconfigurations" for kind in ("mutating", "validating")),
+    *(f"{ADMISSION}/validatingadmissionpolic{kind}" for kind in ("ies", "ybindings")),
+    f"{RBAC}/clusterroles",
+    f"{RBAC}/clusterrolebindings",
+)
+IN_NAMESPACES = (
+    f"{RBAC}/roles",
+    f"{RBAC}/rolebindings",
+    "v1/secrets",
+    "v1/services",
+    "v1/configmaps",
+    "v1/serviceaccounts",
+    "apps/v1/deployments",
+    "batch/v1/jobs",
+    "coordination.k8s.io/v1/leases",
+    "policy/v1/poddisruptionbudgets",
+    "networking.k8s.io/v1/networkpolicies",
+)
+NOT_OURS = {"kube-root-ca.crt", "default", "param-holder.gangwarden.dev"}
+
+
+class Node:
+    """A control plane with a node that runs pods, and Helm."""
+
+    def __init__(self, cluster: ControlPlane, kubelet: Kubelet, directory: Path) -> None:
+        self.cluster, self.kubelet, self.directory = cluster, kubelet, directory
+        self.client: Client = cluster.client
+
+    def helm(self, *arguments: str | Path, values: Object | None = None) -> str:
+        """Run Helm; a failure shows its words and the logs of all pods."""
+        given = self.directory / "values.json"
+        given.write_text(json.dumps(values or {}))
+        more = ["--values", given] if values is not None else []
+        done = subprocess.run(
+            [self.cluster.bin_dir / "helm", *arguments, "--namespace", SYSTEM_NAMESPACE, *more],
+            env=os.environ | {"KUBECONFIG": str(self.cluster.kubeconfig), "HOME": str(self.directory)},
+            capture_output=True,
+            text=True,
+            timeout=HELM_SECONDS + 20,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == 0, f"helm {arguments[0]}: {said}\n{self.kubelet.failure!r}\n{self.kubelet.logs()}"
+        return said
+
+    def change(self, verb: str, *arguments: str | Path, values: Object | None = None) -> None:
+        """Install, upgrade or roll back, and wait until everything is ready."""
+        self.helm(verb, RELEASE, *arguments, "--wait", f"--timeout={HELM_SECONDS}s", values=values)
+
+    def replicas(self, component: str) -> int:
+        deployment = self.client.find(DEPLOYMENTS, SYSTEM_NAMESPACE, f"gangwarden-{component}")
+        return deployment["status"].get("readyReplicas", 0) if deployment else 0
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    directory = tmp_path_factory.mktemp("node")
+    with ServiceProxy() as proxy, ControlPlane(egress_config=proxy.config) as cluster:
+        labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+        cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE, "labels": labels}})
+        with Kubelet(cluster, directory / "pods", images=(IMAGE,)) as kubelet:
+            proxy.lead_to(cluster.client, kubelet.real_address)
+            yield Node(cluster, kubelet, directory)
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """The older chart, with the permissions that the processes need."""
+    chart = tmp_path / "older"
+    shutil.copytree(OLDER, chart)
+    shutil.copy(ROOT / "docs/install/10-permissions.yaml", chart / "templates")
+    return chart
+
+
+def assert_gangs_are_judged(node: Node, namespace: str, name: str) -> None:
+    """Create a gang that gets its group, and one that is refused for its shape."""
+    client = node.client
+    wait_for(lambda: is_stamped(client, namespace), seconds=30, what="a labelled Job gets its stamp")
+    client.create(labelled_job(name, namespace))
+    wait_for(lambda: f"{name}-" in " ".join(groups(client, namespace)), seconds=30, what="the controller makes the group")
+    refused = labelled_job("refused", namespace)
+    refused["metadata"]["annotations"] = {"gangwarden.dev/min-count": "9"}
+    with pytest.raises(ApiError, match=r"gangwarden.dev. denied the request.*min-count"):
+        client.create(refused, dry_run=True)
+
+
+def is_stamped(client: Client, namespace: str) -> bool:
+    with suppress(ApiError):
+        return "schedulingGroup" in client.create(labelled_job("probe", namespace), dry_run=True)["spec"]["template"]["spec"]
+    return False
+
+
+def groups(client: Client, namespace: str) -> list[str]:
+    return [group["metadata"]["name"] for group in client.list(POD_GROUPS, namespace)]
+
+
+def remains(client: Client) -> list[str]:
+    """Return what is still there of an installation."""
+    found = [(resource, "", one["metadata"]["name"]) for resource in WHOLE_CLUSTER for one in client.list(resource)]
+    found = [one for one in found if "gangwarden" in one[2]]
+    for namespace in (SYSTEM_NAMESPACE, "default"):
+        found += [
+            (resource, namespace, one["metadata"]["name"])
+            for resource in IN_NAMESPACES
+            for one in client.list(resource, namespace)
+        ]
+    ours = [one for one in found if one[2] not in NOT_OURS and (one[1] != "default" or "gangwarden" in one[2])]
+    return [f"{resource} {name}" for resource, _, name in ours]
+
+
+@pytest.mark.timeout(400)
+def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_judged_throughout(node: Node, older: Path) -> None:
+    client = node.client
+    with node.cluster.namespace() as namespace:
+        node.change("install", older, values=PLACEMENT)
+        assert_gangs_are_judged(node, namespace, "first")
+        node.change("upgrade", CHART, values=PLACED)
+        assert_gangs_are_judged(node, namespace, "second")
+        assert (node.replicas("webhook"), node.replicas("controller")) == (2, 2)
+        node.change("rollback", "1")
+        assert_gangs_are_judged(node, namespace, "third")
+        node.change("rollback", "2")
+        node.helm("test", RELEASE)
+        assert "forbidden" not in node.kubelet.logs().lower()
+
+        client.patch(DEPLOYMENTS, SYSTEM_NAMESPACE, "gangwarden-controller", {"spec": {"replicas": 0}})
+        wait_for(lambda: node.replicas("controller") == 0, seconds=60, what="no controller is left")
+        client.create(labelled_job("orphan", namespace))
+        node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
+        assert any(name.startswith("orphan-") for name in groups(client, namespace)), "the hook makes what no controller made"
+        assert wait_for(lambda: remains(client) == [] or None, seconds=30, what=f"nothing remains of {remains(client)}")
+        after = client.create(labelled_job("after", namespace), dry_run=True)
+        assert "schedulingGroup" not in after["spec"]["template"]["spec"]
