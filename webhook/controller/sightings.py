@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.controller.members import MemberIndex, group_of, node_of
-from webhook.model.disruption import Loss
+from webhook.model.disruption import Loss, LossCause
 from webhook.model.groups import SCHEDULING_GROUP
 from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.preemption import BUDGET_KIND, loss_of_gone
@@ -76,12 +76,21 @@ class Sightings:
         group = group_of(key, new or old)
         if group is None:
             return Concern()
-        if new is None and old is not None and (loss := loss_of_gone(old, self._clock())) is not None:
-            known = self._losses.setdefault(group, {})
+        is_going = _is_going(new) and not _is_going(old)
+        if is_going or new is None:
+            self._remember(group, new or old or {})
+        return Concern((group,), at_once=bool(node_of(new or old)) and is_going)
+
+    def _remember(self, group: ObjectKey, pod: Object) -> None:
+        """Remember how a pod was lost: as it was seen first, unless it says more by now."""
+        loss = loss_of_gone(pod, self._clock())
+        if loss is None:
+            return
+        known = self._losses.setdefault(group, {})
+        if loss.uid not in known or loss.cause not in (LossCause.DELETED, LossCause.FAILED):
             known[loss.uid] = loss
-            if len(known) > MOST_LOSSES:
-                del known[next(iter(known))]
-        return Concern((group,), at_once=bool(node_of(new or old)) and _is_going(new) and not _is_going(old))
+        if len(known) > MOST_LOSSES:
+            del known[next(iter(known))]
 
     def _node(self, name: str, old: Object | None, new: Object | None) -> Concern:
         if new is None:

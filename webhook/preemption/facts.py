@@ -50,7 +50,7 @@ class GroupFacts:
     budgets: Bucket | None = None
     """The PodDisruptionBudgets of the namespace by name; None where they are not watched."""
     losses: tuple[Loss, ...] = ()
-    """Of members that are gone, as they were seen to go."""
+    """Of members that were seen to go, as they were seen; some of them may be there still, and no longer say why."""
     short_since: datetime | None = None
     """Since when fewer members than the quorum were seen to work (``Health.is_short``)."""
     intent: Intent | None = None
@@ -104,12 +104,11 @@ def gather_facts(
     """Gather what is known of a group.
 
     ``pods`` are all that name it, ended ones too. ``losses``, ``absent_nodes`` and ``short_since`` are what the watcher
-    remembers; entries about pods and nodes that are there are of no effect.
+    remembers; entries about nodes that are there are of no effect.
     """
     namespace = str(metadata_of(pod_group)["namespace"])
     reference = owner_reference(pod_group)
     members, strangers = split_members(pods, str((reference or {}).get("uid") or ""), snapshot)
-    present = {metadata_of(pod).get("uid") for pod in members}
     return GroupFacts(
         pod_group=pod_group,
         spec=spec,
@@ -125,7 +124,7 @@ def gather_facts(
         absent_nodes=absent_nodes,
         namespace=snapshot.get(ObjectKey("", "Namespace", "", namespace)),
         budgets=snapshot.bucket(*BUDGET_KIND, namespace) if snapshot.knows(*BUDGET_KIND) else None,
-        losses=tuple(loss for loss in losses if loss.uid not in present),
+        losses=tuple(losses),
         short_since=short_since,
         intent=intent,
     )

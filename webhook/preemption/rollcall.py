@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from webhook.groups import is_job, repaired_quorum, still_to_run
-from webhook.model.disruption import Loss
+from webhook.model.disruption import Loss, LossCause
 from webhook.model.objects import Object, labels_of, metadata_of
 from webhook.preemption.deadnodes import absence_ends_seconds
 from webhook.preemption.facts import GroupFacts
@@ -65,9 +65,10 @@ class RollCall:
 def call_roll(facts: GroupFacts) -> RollCall:
     """Find out who works, who waits and who was lost."""
     places: dict[str, list[Object]] = {"working": [], "waiting": [], "leaving": [], "succeeded": [], "failed": []}
-    losses = list(facts.losses)
+    seen = {loss.uid: loss for loss in facts.losses}
+    losses: list[Loss] = []
     for pod in facts.members:
-        loss = loss_of(pod, facts)
+        loss = _as_seen(loss_of(pod, facts), seen.pop(str(metadata_of(pod).get("uid")), None))
         place = _place(pod, loss)
         places[place].append(pod)
         if loss is not None and _node_of(pod):
@@ -77,11 +78,19 @@ def call_roll(facts: GroupFacts) -> RollCall:
     unsure = [absence_ends_seconds(_node_of(pod), facts) for pod in places["working"]]
     return RollCall(
         **{name: tuple(pods) for name, pods in places.items()},
-        losses=_open(losses, (pod for place in _RAN for pod in places[place] if _node_of(pod))),
+        losses=_open([*losses, *seen.values()], (pod for place in _RAN for pod in places[place] if _node_of(pod))),
         wanted=wanted,
         needed=_needed(facts, succeeded, wanted),
         unsure_seconds=min((seconds for seconds in unsure if seconds is not None), default=None),
     )
+
+
+def _as_seen(loss: Loss | None, seen: Loss | None) -> Loss | None:
+    """Return how a member was lost: what was seen first, where what is left of it looks like its own failure.
+
+    A pod that ends because it was deleted fails, as a rule, and a last deletion without grace takes the first one's time away.
+    """
+    return seen if loss is not None and seen is not None and loss.cause is LossCause.FAILED else loss
 
 
 def _node_of(pod: Object) -> str:
