@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.controlplane.client import CRON_JOBS, EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, wait_for
-from tests.controlplane.scenes import is_bound, job
+from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, wait_for
+from tests.controlplane.scenes import is_bound
 from tests.e2e.installation import Installation, labelled_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,49 +54,6 @@ def events_of(client, namespace, name):
     return [event for event in client.list(EVENTS, namespace) if event["involvedObject"]["name"] == name]
 
 
-def test_a_labelled_job_starts_as_one_group(installed, namespace):
-    client = installed.client
-    client.create(labelled_job("train", namespace))
-    wait_for(lambda: len(bound(client, namespace, "train")) == 4, seconds=GROUP_SECONDS, what="all four pods are bound")
-    (group,) = client.list(POD_GROUPS, namespace)
-    (workload,) = client.list(WORKLOADS, namespace)
-    stored = client.get(JOBS, namespace, "train")
-    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}
-    assert group["spec"]["disruptionMode"] == {"all": {}}
-    assert group["metadata"]["ownerReferences"][0]["uid"] == stored["metadata"]["uid"]
-    assert workload["spec"]["controllerRef"]["name"] == "train"
-    assert stored["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] == group["metadata"]["name"]
-
-
-def test_a_generated_name_is_grouped_as_well(installed, namespace):
-    client = installed.client
-    given = labelled_job("run", namespace)
-    del given["metadata"]["name"]
-    given["metadata"]["generateName"] = "run-"
-    stored = client.create(given)
-    wait_for(lambda: len(bound(client, namespace, "run")) == 4, seconds=GROUP_SECONDS, what="all four pods are bound")
-    (group,) = client.list(POD_GROUPS, namespace)
-    assert group["metadata"]["name"].startswith("run-")
-    assert group["metadata"]["ownerReferences"][0]["name"] == stored["metadata"]["name"]
-
-
-def test_with_room_for_three_of_four_none_is_bound_until_there_is_room(installed, namespace):
-    client = installed.client
-    client.create(job("filler", namespace, pods=1, cpu="3"))
-    wait_for(lambda: len(bound(client, namespace, "filler")) == 1, what="the filler is bound")
-    client.create(labelled_job("train", namespace, cpu="3"))
-
-    def was_tried():
-        groups = client.list(POD_GROUPS, namespace)
-        conditions = groups[0].get("status", {}).get("conditions", []) if groups else []
-        return [item for item in conditions if item["status"] == "False"]
-
-    wait_for(was_tried, seconds=GROUP_SECONDS, what="the scheduler has tried the group")
-    assert bound(client, namespace, "train") == []
-    client.finish_pod(namespace, pods_of(client, namespace, "filler")[0]["metadata"]["name"])
-    wait_for(lambda: len(bound(client, namespace, "train")) == 4, seconds=GROUP_SECONDS, what="all start once there is room")
-
-
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
 def test_deleting_the_job_leaves_nothing_of_ours(installed, namespace, propagation):
     client = installed.client
@@ -116,26 +73,6 @@ def test_an_orphaned_group_is_collected_when_its_pods_have_ended(installed, name
     for pod in pods_of(client, namespace, "train"):
         client.finish_pod(namespace, pod["metadata"]["name"])
     wait_for(lambda: not ours(client, namespace), seconds=90, what="group and Workload are collected")
-
-
-def test_a_cron_jobs_job_is_grouped(installed, namespace):
-    client = installed.client
-    template = labelled_job("ignored", namespace)
-    cron = {
-        "apiVersion": "batch/v1",
-        "kind": "CronJob",
-        "metadata": {"name": "nightly", "namespace": namespace},
-        "spec": {
-            "schedule": "* * * * *",
-            "jobTemplate": {"metadata": {"labels": template["metadata"]["labels"]}, "spec": template["spec"]},
-        },
-    }
-    client.create(cron)
-    wait_for(lambda: len(bound(client, namespace, "ignored")) == 4, seconds=110, what="the CronJob's first Job is bound")
-    client.patch(CRON_JOBS, namespace, "nightly", {"spec": {"suspend": True}})
-    owners = {group["metadata"]["ownerReferences"][0]["name"] for group in client.list(POD_GROUPS, namespace)}
-    assert {made["metadata"]["name"] for made in client.list(JOBS, namespace)} >= owners
-    assert owners
 
 
 def test_a_server_side_dry_run_shows_the_patch_and_creates_nothing(installed, namespace):
@@ -213,18 +150,6 @@ def marking_policy(name):
         {"apiVersion": version, "kind": "MutatingAdmissionPolicy", **metadata, "spec": spec},
         {"apiVersion": version, "kind": "MutatingAdmissionPolicyBinding", **metadata, "spec": {"policyName": name}},
     )
-
-
-def test_the_quorum_follows_an_elastic_job(installed, namespace):
-    client = installed.client
-    client.create(labelled_job("train", namespace))
-    wait_for(lambda: len(bound(client, namespace, "train")) == 4, seconds=GROUP_SECONDS, what="all four pods are bound")
-    client.patch(JOBS, namespace, "train", {"spec": {"parallelism": 3, "completions": 3}})
-
-    def quorum():
-        return client.list(POD_GROUPS, namespace)[0]["spec"]["schedulingPolicy"]["gang"]["minCount"]
-
-    wait_for(lambda: quorum() == 3, seconds=GROUP_SECONDS, what="minCount follows parallelism")
 
 
 def test_what_is_deleted_is_made_again(installed, namespace):

@@ -46,18 +46,6 @@ def test_a_gang_is_left_to_the_job_controller_and_starts_together(installed: Ins
     )
 
 
-def test_an_elastic_job_takes_its_quorum_along(installed: Installation, space: str) -> None:
-    client = installed.client
-    client.create(labelled_job("elastic", space, pods=2))
-    wait_for(lambda: _bound(client, space, 2), seconds=PATIENCE_SECONDS, what="both are bound")
-    client.patch(JOBS, space, "elastic", {"spec": {"parallelism": 3, "completions": 3}})
-    wait_for(
-        lambda: [group["spec"]["schedulingPolicy"] for group in groups(client, space)] == [{"gang": {"minCount": 3}}],
-        seconds=PATIENCE_SECONDS,
-        what="the quorum follows",
-    )
-
-
 def test_a_quorum_of_ones_own_is_said_on_the_job(installed: Installation, space: str) -> None:
     asked = labelled_job("three", space)
     asked["metadata"]["annotations"] = {"gangwarden.dev/min-count": "3"}

@@ -10,7 +10,7 @@ import pytest
 from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound, job
-from tests.e2e.custom import JOB_SETS, MPI_JOBS, custom_kinds, job_set, mpi_job, play_controller, play_mpi_operator
+from tests.e2e.custom import JOB_SETS, custom_kinds, job_set, play_controller
 from tests.e2e.installation import SHIPPED, Installation, running
 
 PATIENCE_SECONDS = 60.0
@@ -80,36 +80,6 @@ def test_the_jobs_of_a_job_set_start_together_and_leave_nothing(installed: Insta
     (workload,) = client.list(WORKLOADS, namespace)
     assert workload["spec"]["controllerRef"] == {"apiGroup": "jobset.x-k8s.io", "kind": "JobSet", "name": "train"}
     client.delete(JOB_SETS, namespace, "train")
-    client.delete(JOBS, namespace, "filler")
-    wait_for(
-        lambda: not any(client.list(each, namespace) for each in (PODS, JOBS, POD_GROUPS, WORKLOADS)),
-        seconds=PATIENCE_SECONDS,
-        what="all is gone",
-    )
-
-
-def test_pods_of_a_kind_that_prunes_the_group_from_its_templates_are_stamped_one_by_one(
-    installed: Installation, namespace: str
-) -> None:
-    client = installed.client
-    client.create(job("filler", namespace, pods=1, cpu="3"))
-    wait_for(lambda: bound(client, namespace, "filler"), what="the filler is bound")
-    stored = client.create(mpi_job("reduce", namespace, workers=3))
-    assert "schedulingGroup" not in stored["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]
-    wait_until_known(client, stored, {"training.kubeflow.org/job-role": "worker"})
-    play_mpi_operator(client, stored)
-    (group,) = wait_for(lambda: client.list(POD_GROUPS, namespace), seconds=PATIENCE_SECONDS, what="the group is made")
-    assert group["spec"]["schedulingPolicy"] == {"gang": {"minCount": 4}}
-    pods = wait_for(
-        lambda: (found := client.list(PODS, namespace, labels="job=reduce")) and len(found) == 4 and found,
-        seconds=PATIENCE_SECONDS,
-        what="all pods are made",
-    )
-    assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in pods} == {group["metadata"]["name"]}
-    assert bound(client, namespace, "reduce") == []
-    client.finish_pod(namespace, client.list(PODS, namespace, labels="job=filler")[0]["metadata"]["name"])
-    wait_for(lambda: len(bound(client, namespace, "reduce")) == 4, seconds=PATIENCE_SECONDS, what="all of them are bound")
-    client.delete(MPI_JOBS, namespace, "reduce")
     client.delete(JOBS, namespace, "filler")
     wait_for(
         lambda: not any(client.list(each, namespace) for each in (PODS, JOBS, POD_GROUPS, WORKLOADS)),
