@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import structlog
@@ -10,7 +13,10 @@ import structlog
 from webhook.cli.looking import look_until_answered
 from webhook.cluster import Api, job_controller_makes_groups, probe_capabilities
 from webhook.errors import ClusterError
+from webhook.groups import tell_gates
+from webhook.model.actions import Tell
 from webhook.model.groups import Capabilities
+from webhook.model.objects import Object
 
 _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 60.0
@@ -19,18 +25,40 @@ _CANARY_LOOKS = 5
 """A canary is written and deleted, so it flies at every fifth look only."""
 _CANARY_SECONDS = 20.0
 """How long the Job controller has for one; it takes less than a second where it is not drowned in work."""
+_DOUBT_SECONDS = 5.0
+"""How soon after a look somebody's doubt brings the next: a flood of Jobs must not become one of probes."""
+_REMEMBERED = 5
+"""Looks in which an answer that was given up must not come back, or the API servers differ."""
 
 
 class CapabilityWatch:
     """Holds ``current``. Of use after the first look only: a webhook that took unknown for no would ungroup gangs.
 
-    With a ``canary_namespace`` it also finds out what the Job controller does; without, that stays unknown.
+    With a ``canary_namespace`` it also finds out what the Job controller does; without, that stays unknown. What changes is
+    logged, and told as events about ``about``.
     """
 
-    def __init__(self, api: Api, *, canary_namespace: str = "", probe_namespace: str = "default") -> None:
+    def __init__(
+        self,
+        api: Api,
+        *,
+        canary_namespace: str = "",
+        probe_namespace: str = "default",
+        about: Object | None = None,
+        tell: Callable[[Tell], Awaitable[object]] | None = None,
+    ) -> None:
         self._api, self._canary_namespace, self._probe_namespace = api, canary_namespace, probe_namespace
-        self._looks = 0
+        self._about, self._tell = about or {}, tell
+        self._looks, self._fly_next = 0, False
+        self._seen: deque[Capabilities] = deque(maxlen=_REMEMBERED)
+        self._doubted = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.current = Capabilities()
+
+    def doubt(self) -> None:
+        """Say that the cluster did otherwise than is known here, so that it is looked at again soon; from any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._doubted.set)
 
     async def look_first(self, timeout_seconds: float) -> None:
         """Look until it succeeds; raises the last ClusterError when it does not in time."""
@@ -38,8 +66,13 @@ class CapabilityWatch:
 
     async def run(self) -> None:
         """Look repeatedly until cancelled; where the API server does not answer, what was known stays."""
+        self._loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_DOUBT_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._doubted.wait(), _LOOK_SECONDS - _DOUBT_SECONDS)
+                self._fly_next = True
+            self._doubted.clear()
             try:
                 await self._look()
             except ClusterError as error:
@@ -48,10 +81,11 @@ class CapabilityWatch:
     async def _look(self) -> None:
         found = await probe_capabilities(self._api, known=self.current, namespace=self._probe_namespace)
         native_groups = self.current.native_groups and found.native_jobs
-        if self._canary_namespace and found.native_jobs and self._looks % _CANARY_LOOKS == 0:
+        if self._canary_namespace and found.native_jobs and (self._fly_next or self._looks % _CANARY_LOOKS == 0):
+            self._fly_next = False
             native_groups = await self._fly()
         self._looks += 1
-        self._become(replace(found, native_groups=native_groups))
+        await self._become(replace(found, native_groups=native_groups))
 
     async def _fly(self) -> bool:
         """Ask the Job controller; whatever goes wrong, it is not relied on until it has answered."""
@@ -61,7 +95,22 @@ class CapabilityWatch:
             _LOG.warning("the canary for the Job controller failed", error=str(error))
             return False
 
-    def _become(self, found: Capabilities) -> None:
-        if self._looks > 1 and found != self.current:
-            _LOG.warning("the cluster's capabilities changed", before=str(self.current), now=str(found))
-        self.current = found
+    async def _become(self, found: Capabilities) -> None:
+        before, self.current = (self.current if self._looks > 1 else None), found
+        kept = replace(found, native_groups=False)  # what API servers answer; the Job controller is another matter
+        unsettled = bool(self._seen) and kept != self._seen[-1] and kept in self._seen
+        self._seen.append(kept)
+        news = tell_gates(
+            self._about,
+            before,
+            found,
+            asked_job_controller=bool(self._canary_namespace),
+            unsettled=unsettled,
+        )
+        for tell in news:
+            _LOG.warning("capabilities", reason=tell.reason, message=tell.message)
+            try:
+                if self._tell is not None:
+                    await self._tell(tell)
+            except ClusterError as error:
+                _LOG.warning("a change of capabilities was not told", error=str(error))

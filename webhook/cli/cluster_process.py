@@ -15,14 +15,14 @@ from prometheus_client import CollectorRegistry
 from webhook.admission import Endpoint, NamespaceScope, exceptions_of, guards_evictions
 from webhook.certs import load_profile
 from webhook.cli.capabilities import CapabilityWatch
-from webhook.cli.controller_part import ControllerPart
+from webhook.cli.controller_part import ControllerPart, identity
 from webhook.cli.evictions import GUARD_KINDS, EvictionReviewer
 from webhook.cli.node_room import NodeRoom
 from webhook.cli.options import endpoint_names
 from webhook.cli.owner_kinds import OwnerKinds
 from webhook.cli.reviewer import LiveReviewer
 from webhook.cli.webhook_part import WebhookPart, material_store
-from webhook.cluster import Api, SnapshotFeed, connect
+from webhook.cluster import Api, EventRecorder, SnapshotFeed, connect
 from webhook.controller import CONTROLLER_KINDS, KEEPER_KINDS
 from webhook.errors import GangwardenError
 from webhook.model.groups import SCHEDULING_GROUP
@@ -99,13 +99,22 @@ class ClusterProcess:
         stop_on_signals(stop)
         async with await connect(self._plan.kubeconfig, self._plan.context) as connection:
             api = Api.over(connection)
-            capabilities = CapabilityWatch(
-                api, canary_namespace=self._plan.canary_namespace, probe_namespace=self._probe_namespace()
-            )
+            capabilities = self._capabilities(api)
             try:
                 await self._run_parts(api, capabilities, stop)
             except* GangwardenError as failures:
                 raise _first(failures) from failures
+
+    def _capabilities(self, api: Api) -> CapabilityWatch:
+        """Watch what the cluster can do; who may write events tells of changes on the controller's Lease."""
+        lease = {"namespace": self._settings.controller.namespace, "name": self._settings.controller.lease_name}
+        return CapabilityWatch(
+            api,
+            canary_namespace=self._plan.canary_namespace,
+            probe_namespace=self._probe_namespace(),
+            about={"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": lease},
+            tell=EventRecorder(api, instance=identity()).post if self._plan.controller else None,
+        )
 
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
         feed = SnapshotFeed(api, self._kinds(), namespaces=self._plan.scope.only)
@@ -131,6 +140,7 @@ class ClusterProcess:
                 view=room.view,
                 owners=owners.places,
                 registry=self._metrics.registry,
+                doubt=capabilities.doubt,
             )
         async with asyncio.TaskGroup() as tasks:
             beside = [tasks.create_task(feed.run())]
@@ -165,6 +175,7 @@ class ClusterProcess:
             lambda: capabilities.current,
             limits=self._settings.evaluation,
             view=room.view,
+            doubt=capabilities.doubt,
         )
         await webhook.run(
             reviewer,

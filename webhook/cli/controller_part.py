@@ -24,15 +24,21 @@ from webhook.settings import ControllerSettings, DisruptionSettings
 _REFUSALS = (400, 403, 413, 422)
 """What the API server answers to an object that it will not have. Not 404, 409, 429 or 5xx: those pass."""
 
+_DOUBTS = ("GroupFieldDropped", "GroupNotAttached", "NativeGroupMissing")
+"""What is told where the cluster did otherwise than it was seen to do."""
+
 
 class FencedActor:
     """Fits ``controller.Actor`` and ``controller.Hands``: an executor whose writes stop with leadership."""
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    def __init__(self, executor: Executor, doubt: Callable[[], None] = lambda: None) -> None:
+        """``doubt`` is called when something is told that a gate which is off brings about."""
+        self._executor, self._doubt = executor, doubt
 
     async def perform_all(self, actions: Sequence[PlannedAction]) -> Shortfall | None:
         """Perform actions in order; an event that could not be told is no reason to plan again."""
+        if any(isinstance(action, Tell) and action.reason in _DOUBTS for action in actions):
+            self._doubt()
         return _shortfall(await self._executor.perform(actions))
 
     async def carry_out(self, actions: Sequence[PlannedAction]) -> Carried:
@@ -63,13 +69,14 @@ class ControllerPart:
         disruption: DisruptionSettings,
         owners: Callable[[], Collection[tuple[str, str]]],
         registry: CollectorRegistry,
+        doubt: Callable[[], None],
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
     ) -> None:
         name = identity()
         self._elector = Elector(api, settings, identity=name)
         self._recorder = GroupRecorder(registry, leads=lambda: self._elector.leading)
         fenced = api.fenced(self._elector.fence)
-        actor = FencedActor(Executor(fenced, EventRecorder(fenced, instance=name)))
+        actor = FencedActor(Executor(fenced, EventRecorder(fenced, instance=name)), doubt)
         members = MemberIndex(feed)
 
         def world(snapshot: Snapshot) -> SnapshotWorld:

@@ -11,11 +11,12 @@ import orjson
 
 from webhook.admission import PolicySet, Round, SnapshotWorld, Surroundings, decide, decode_review, encode_review
 from webhook.cli.offline import fresh_token
+from webhook.groups import has_lost_its_group
 from webhook.model.access import Answers
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
-from webhook.model.requests import Phase
+from webhook.model.requests import Operation, Phase
 from webhook.model.snapshot import Snapshot
 from webhook.model.verdicts import Reviewed, Unanswered
 from webhook.rules import ClusterView, Inquiry, Situation
@@ -43,10 +44,12 @@ class LiveReviewer:
         invents_namespaces: bool = False,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
         clock: Callable[[], datetime] = _UTC_NOW,
+        doubt: Callable[[], None] = lambda: None,
     ) -> None:
+        """``doubt`` is called when the API server dropped what it was seen to keep; from any thread."""
         self._policies, self._snapshot, self._capabilities = policies, snapshot, capabilities
         self._limits, self._invents_namespaces, self._view = limits, invents_namespaces, view
-        self._clock = clock
+        self._clock, self._doubt = clock, doubt
 
     def review(
         self,
@@ -62,6 +65,8 @@ class LiveReviewer:
         Policies may change between two calls for one review; then the answers known by then may not be enough.
         """
         request = decode_review(body)
+        if phase is Phase.VALIDATE and request.operation is Operation.CREATE and has_lost_its_group(request.object or {}):
+            self._doubt()  # the API server drops fields between mutation and validation
         inquiry = Inquiry(answers) if answers else None
         policies, snapshot = self._policies.current, self._snapshot()
         situation = Situation(

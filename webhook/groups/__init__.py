@@ -17,6 +17,7 @@ from webhook.groups.dropped import (
     tell_not_grouped,
     tell_scheduling_dropped,
 )
+from webhook.groups.gates import tell_gates
 from webhook.groups.members import Member, find_member, seen_keys
 from webhook.groups.names import (
     group_name,
@@ -98,6 +99,7 @@ __all__ = [
     "stamp",
     "still_to_run",
     "tell_fields_dropped",
+    "tell_gates",
     "tell_not_grouped",
     "tell_scheduling_dropped",
     "why_waiting",

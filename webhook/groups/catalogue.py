@@ -133,6 +133,18 @@ _WAITS = _notes(
         "Turn the gate on and create the Job again, if the part matters.",
     ),
     (
+        "CapabilitiesChanged",
+        "On the controller's Lease: a feature gate for groups went on or off, or the Job controller began or ceased to make "
+        "groups. New workloads get their groups by the route that is left.",
+        "Was that meant? `kubectl describe lease -n gangwarden-system gangwarden-controller` shows all of them.",
+    ),
+    (
+        "DangerousGates",
+        "On the controller's Lease: gates that each for itself are fine lose groups, racks or claims together, without a word of "
+        "Kubernetes.",
+        "The message names the gates, the component and what to do.",
+    ),
+    (
         "NoGroupObjects",
         "The API server serves no PodGroups, but the Job waits for one; or it asks for a gang by its label, and its pods start "
         "one by one. Who created it was warned, but some creators are controllers, such as a CronJob's.",

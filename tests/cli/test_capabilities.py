@@ -1,0 +1,102 @@
+"""What a process knows of the cluster, and how soon it learns that it knows it no longer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from webhook.cli import capabilities
+from webhook.cli.capabilities import CapabilityWatch
+from webhook.errors import ClusterError
+from webhook.model.actions import Tell
+from webhook.model.groups import Capabilities
+
+NATIVE = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
+MANAGED = replace(NATIVE, native_jobs=False)
+FOLLOWED = replace(NATIVE, native_groups=True)
+
+
+class Cluster:
+    """What is found out at each look, and what was told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: Capabilities) -> None:
+        self._answers: Iterator[Capabilities] = iter(answers)
+        self.canaries, self.makes_groups = 0, True
+        self.told: list[str] = []
+        self.warned = asyncio.Event()
+        monkeypatch.setattr(capabilities, "probe_capabilities", self._probe)
+        monkeypatch.setattr(capabilities, "job_controller_makes_groups", self._fly)
+        monkeypatch.setattr(capabilities, "_DOUBT_SECONDS", 0.0)
+
+    async def _probe(self, *_: object, **__: object) -> Capabilities:
+        return next(self._answers)
+
+    async def _fly(self, *_: object, **__: object) -> bool:
+        self.canaries += 1
+        return self.makes_groups
+
+    async def tell(self, tell: Tell) -> None:
+        self.told.append(tell.reason)
+        if tell.reason == "DangerousGates":
+            self.warned.set()
+
+
+def watch(cluster: Cluster, **parts: str) -> CapabilityWatch:
+    return CapabilityWatch(None, tell=cluster.tell, **parts)  # type: ignore[arg-type]  # the API is asked by what stands in here
+
+
+async def test_a_doubt_brings_the_next_look_at_once_and_a_canary_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(monkeypatch, NATIVE, NATIVE)
+    made = watch(cluster, canary_namespace="ns")
+    await made.look_first(1)
+    assert (made.current, cluster.canaries) == (FOLLOWED, 1)
+    cluster.makes_groups = False
+    running = asyncio.create_task(made.run())
+    try:
+        await asyncio.sleep(0)
+        await asyncio.to_thread(made.doubt)  # large reviews are decided in a thread
+        async with asyncio.timeout(10):
+            await cluster.warned.wait()
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+    assert (made.current, cluster.canaries) == (NATIVE, 2)
+    assert cluster.told == ["CapabilitiesChanged", "DangerousGates"]
+
+
+async def test_a_doubt_before_the_first_look_is_none() -> None:
+    CapabilityWatch(None).doubt()  # type: ignore[arg-type]  # nothing is asked
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ((NATIVE, NATIVE), []),
+        ((NATIVE, MANAGED), ["CapabilitiesChanged"]),
+        ((NATIVE, MANAGED, NATIVE), ["CapabilitiesChanged", "CapabilitiesChanged", "DangerousGates"]),
+        ((replace(NATIVE, topology=False),), ["DangerousGates"]),
+    ],
+    ids=["nothing new", "a gate went off", "API servers that differ", "a mixture at the start"],
+)
+async def test_what_changed_is_told(monkeypatch: pytest.MonkeyPatch, answers: tuple[Capabilities, ...], told: list[str]) -> None:
+    cluster = Cluster(monkeypatch, *answers)
+    made = watch(cluster)
+    for _ in answers:
+        await made.look_first(1)
+    assert cluster.told == told
+    assert made.current == answers[-1]
+
+
+async def test_an_event_that_cannot_be_written_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    Cluster(monkeypatch, NATIVE, MANAGED)
+
+    async def refuse(_: Tell) -> None:
+        raise ClusterError("events are forbidden", verb="create", key="", status=403)
+
+    made = CapabilityWatch(None, tell=refuse)  # type: ignore[arg-type]  # the API is asked by what stands in here
+    await made.look_first(1)
+    await made.look_first(1)
+    assert made.current == MANAGED
