@@ -176,6 +176,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "lint-rules": _lint_rules,
     "events": _notes(Topic.EVENT),
     "losses": _notes(Topic.LOSS),
+    "findings": _notes(Topic.FINDING),
 }
 
 

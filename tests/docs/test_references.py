@@ -88,7 +88,8 @@ def test_every_cause_of_a_loss_has_an_entry() -> None:
 def test_every_code_is_told_once_and_says_what_to_do_next() -> None:
     codes = [note.code for topic in Topic for note in notes_on(topic)]
     assert len(set(codes)) == len(codes) == len(CATALOGUE)
-    for title, topic in (("Events on a Job", Topic.EVENT), ("What takes members", Topic.LOSS)):
+    titles = {"Events on a Job": Topic.EVENT, "What takes members": Topic.LOSS, "What explain finds": Topic.FINDING}
+    for title, topic in titles.items():
         entries = re.split(r"^### ", section(RUNBOOK, title), flags=re.MULTILINE)[1:]
         assert [entry.split()[0] for entry in entries] == [note.code for note in notes_on(topic)]
         assert all("**Next:** " in entry for entry in entries)

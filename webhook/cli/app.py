@@ -21,6 +21,7 @@ _COMMANDS = {
     "serve": ("webhook.cli.processes", "Run a webhook replica in a cluster."),
     "controller": ("webhook.cli.processes", "Run the controller in a cluster."),
     "run": ("webhook.cli.processes", "Run webhook and controller side by side in one process."),
+    "explain": ("webhook.cli.explain", "Tell what became of a group, and why, with the next step."),
     "webhooks": ("webhook.cli.webhooks", "Plan, apply or delete the webhook configurations that the policies need."),
     "policies": ("webhook.cli.export", "Write policies for the API server's own file loader."),
     "certs": ("webhook.cli.certificates", "Make and show certificates."),

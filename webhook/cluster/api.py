@@ -62,11 +62,14 @@ class Api:
                 return None
             raise
 
-    async def pages(self, kind: Kind, *, namespace: str = "", label_selector: str = "") -> AsyncIterator[Object]:
+    async def pages(
+        self, kind: Kind, *, namespace: str = "", label_selector: str = "", field_selector: str = ""
+    ) -> AsyncIterator[Object]:
         """Yield the list of a kind page by page; each item has apiVersion and kind, which the server leaves out."""
         mapping = await self.mapper.find(kind)
         query = [("limit", str(self.connection.settings.page_size))]
         query += [("labelSelector", label_selector)] if label_selector else []
+        query += [("fieldSelector", field_selector)] if field_selector else []
         following = ""
         while True:
             asked = (*query, ("continue", following)) if following else tuple(query)
@@ -77,9 +80,9 @@ class Api:
             if not following:
                 return
 
-    async def list(self, kind: Kind, *, namespace: str = "", label_selector: str = "") -> list[Object]:
+    async def list(self, kind: Kind, *, namespace: str = "", label_selector: str = "", field_selector: str = "") -> list[Object]:
         """Read all objects of a kind, in one namespace or in all."""
-        pages = self.pages(kind, namespace=namespace, label_selector=label_selector)
+        pages = self.pages(kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector)
         return [obj async for page in pages for obj in page["items"]]
 
     async def create(self, obj: Object, *, dry_run: bool = False) -> Object:

@@ -295,6 +295,13 @@ _FINDINGS = _notes(
         "Suspend the Job, wait until its pods are gone, resume it: then all start together.",
     ),
     (
+        "JobBackOff",
+        "All members are gone, and the Job makes new ones after a pause: 10 s, doubled for each pod that failed since the last "
+        "success, 10 minutes at most. Nothing shortens it.",
+        "Wait. A group of four that is lost at once waits 80 s; `backoffLimitPerIndex` on the Job makes it 10 s, and has a price "
+        "of its own.",
+    ),
+    (
         "NotLooked",
         "Its group is not scheduled and nothing says why; the scheduler may just be about to.",
         "Look again in a few seconds. Is kube-scheduler running, with feature gate `GenericWorkload`?",

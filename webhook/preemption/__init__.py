@@ -20,6 +20,7 @@ from webhook.preemption.quorum import quorum_place, quorum_to_set
 from webhook.preemption.restart import Seen, Turn, plan_abandon, plan_restart
 from webhook.preemption.rollcall import RollCall, call_roll
 from webhook.preemption.steps import about, repair, since_restart
+from webhook.preemption.story import tell_story
 from webhook.preemption.stranded import StrandedTime, burning
 from webhook.preemption.telling import preemptor_name, tell_held, tell_lost, tell_stuck
 
@@ -65,5 +66,6 @@ __all__ = [
     "since_restart",
     "tell_held",
     "tell_lost",
+    "tell_story",
     "tell_stuck",
 ]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
     from webhook.reports.machine import API_VERSION, json_text, results_json
     from webhook.reports.sarif import sarif_json
+    from webhook.reports.stories import story_json, story_lines
     from webhook.reports.styled import print_error, print_notes, print_overview, print_results, print_review, terminal
     from webhook.reports.trials import (
         TRIAL_RULES,
@@ -46,6 +47,8 @@ __all__ = [
     "results_json",
     "sarif_json",
     "show",
+    "story_json",
+    "story_lines",
     "terminal",
     "trial_diagnostics",
     "trial_suites",
@@ -61,6 +64,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             "junit": ("JUnitCase", "JUnitSuite", "diagnostic_suites", "junit_xml"),
             "machine": ("API_VERSION", "json_text", "results_json"),
             "sarif": ("sarif_json",),
+            "stories": ("story_json", "story_lines"),
             "styled": ("print_error", "print_notes", "print_overview", "print_results", "print_review", "terminal"),
             "trials": (
                 "TRIAL_RULES",
