@@ -22,6 +22,9 @@ def evaluate(text: str) -> Any:
         "!isQuantity('200K') && isQuantity('1.5e3') && quantity('Mi').compareTo(quantity('0')) == 0",
         "quantity('50k').add(20).sub(quantity('100k')).sub(-50000) == quantity('20')",
         "quantity('1e3').sub(-9223372036854775808).isLessThan(quantity('-1E'))",  # as Go negates the least int64 to itself
+        "'%.300f'.format([1.5]).size() == 46 && '%.40000f'.format([0.1]).size() == 66 && '%.65556e'.format([1.5]).size() == 20",
+        "'%.10000009f'.format([1.5]).startsWith('1.5') && '%.10000010f'.format([1.5]) == '%!(NOVERB)'",
+        "'%.9223372036854775807e'.format([double('NaN')]) == '%!(NOVERB)' && '%.383f'.format([1e-100]).endsWith('59375')",
         "sign(quantity('-1')) == -1 && quantity('0.1').asApproximateFloat() == 0.1",
         "ip('::1').isLoopback() && ip('2001:db8::1').isGlobalUnicast() && ip('10.0.0.1').family() == 4",
         "!isIP('1.2.3') && !isIP('01.2.3.4') && !isIP('fe80::1%eth0') && !isIP('::ffff:1.2.3.4')",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from math import isinf, isnan
 from typing import Any, NamedTuple
 
@@ -18,9 +19,14 @@ from webhook.cel.library.convert import text_to_double
 from webhook.cel.show import show_double
 from webhook.cel.text import quote_go, to_utf8
 from webhook.cel.times import show_duration, show_timestamp
-from webhook.cel.values import Duration, Timestamp, TypeValue, UInt, entries_of, type_name
+from webhook.cel.values import INT_MAX, Duration, Timestamp, TypeValue, UInt, entries_of, type_name
 
 _DEFAULT_PRECISION = 6
+_LONGEST = 19
+"""Digits of the largest int64."""
+_LARGEST, _NO_VERB = 1_000_000, "%!(NOVERB)"
+_MOST_DIGITS = 1_100
+"""More than any double has behind its point."""
 _SUPERSCRIPT = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _CLAUSE = re.compile(r"(?:\.([0-9]*))?(.)", re.DOTALL | re.ASCII)
 _NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
@@ -78,7 +84,7 @@ def _read_clause(text: str, start: int, position: int) -> tuple[Clause, int]:
     if match is None:
         raise FormatError(f"{problem}error while parsing precision: could not find end of precision specifier")
     digits, verb = match[1], match[2]
-    if digits is not None and not 1 <= len(digits) <= 9:
+    if digits is not None and (not digits or len(digits.lstrip("0")) > _LONGEST or int(digits.lstrip("0") or 0) > INT_MAX):
         reason = "value out of range" if digits else "invalid syntax"
         raise FormatError(
             f"{problem}error while parsing precision: error while converting precision to integer: "
@@ -86,14 +92,13 @@ def _read_clause(text: str, start: int, position: int) -> tuple[Clause, int]:
         )
     if verb not in REFUSALS:
         raise FormatError(f'{problem}unrecognized formatting clause "{chr(to_utf8(verb)[0])}"')
-    return Clause(position, verb, None if digits is None else int(digits)), match.end()
+    return Clause(position, verb, None if digits is None else int(digits.lstrip("0") or 0)), match.end()
 
 
 def _format(budget: Budget, text: str, arguments: list[Any]) -> str:
     parts: list[str] = []
     for piece in read_clauses(text, len(arguments)):
         if isinstance(piece, Clause):
-            budget.spend(beyond(piece.precision or 0))
             try:
                 written = _WRITERS[piece.verb](budget, arguments[piece.position], piece)
             except EvaluationError as error:
@@ -216,18 +221,34 @@ def _double(value: Any, clause: Clause) -> float:
     raise _refuse(clause, value)
 
 
+def _precision(clause: Clause) -> int | None:
+    """Return the precision, None for one that x/text's printer takes for too large (internal/format/parser.go)."""
+    precision = _DEFAULT_PRECISION if clause.precision is None else clause.precision
+    return None if precision // 10 > _LARGEST else precision
+
+
 def _write_fixed(_: Budget, value: Any, clause: Clause) -> str:
-    number = _double(value, clause)
+    """Write a number as x/text does: the least number of digits is kept in a byte and the most in an int16 (message/print.go)."""
+    number, precision = _double(value, clause), _precision(clause)
+    if precision is None:
+        return _NO_VERB
     if isnan(number) or isinf(number):
         return _write_special(number)
-    precision = _DEFAULT_PRECISION if clause.precision is None else clause.precision
-    return f"{number or 0.0:,.{precision}f}"
+    if precision < 2**8:
+        return f"{number or 0.0:,.{precision}f}"
+    most = precision % 2**16
+    exact = Decimal(number or 0.0) if most < 2**15 else Decimal(repr(number or 0.0))  # a negative most: what tells it from others
+    whole, _point, digits = f"{exact:,.{min(most, _MOST_DIGITS)}f}".partition(".")
+    digits = digits.rstrip("0").ljust(precision % 2**8, "0")
+    return f"{whole}.{digits}" if digits else whole
 
 
 def _write_scientific(_: Budget, value: Any, clause: Clause) -> str:
-    """Write six digits; cel-go hands the precision to its printer as a width, and so do we."""
-    number = _double(value, clause)
-    width = _DEFAULT_PRECISION if clause.precision is None else clause.precision
+    """Write six digits; cel-go hands the precision to its printer as a width, which that keeps in a uint16, and so do we."""
+    number, precision = _double(value, clause), _precision(clause)
+    if precision is None:
+        return _NO_VERB
+    width = precision % 2**16
     if isnan(number) or isinf(number):
         return _write_special(number).rjust(width)
     mantissa, exponent = f"{number or 0.0:.{_DEFAULT_PRECISION}e}".split("e")
