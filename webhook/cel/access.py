@@ -12,6 +12,7 @@ from enum import Enum, auto
 from typing import Any
 
 from webhook.cel import structs
+from webhook.cel.budget import Budget
 from webhook.cel.compare import is_key
 from webhook.cel.errors import EvaluationError, Overrun, no_key
 from webhook.cel.frames import BUDGET, Closure, Frame
@@ -121,6 +122,20 @@ def is_there(way: Closure) -> Closure:
     def run(frame: Frame) -> Any:
         value = way(frame)
         return value.present if type(value) is Optional else value
+
+    return run
+
+
+def pay_at_least_once(way: Closure, prepaid: int) -> Closure:
+    """Follow a way of which so many steps were paid for in advance, and overrun where not one was taken."""
+
+    def run(frame: Frame) -> Any:
+        budget: Budget = frame[BUDGET]
+        before = budget.left
+        value = way(frame)
+        if before - budget.left + prepaid <= 0:
+            raise budget.overrun()
+        return value
 
     return run
 

@@ -148,7 +148,18 @@ class Planner:
         """Plan ``a.b['c'][d].?e`` or ``has(a.b)``: where it starts, and the steps from there."""
         self.due -= self._prices.of(node)  # which is counted with those of the other steps
         way = self._plan_attribute(node)
-        return access.is_there(way) if isinstance(node, Select) and node.test else way
+        if not isinstance(node, Select) or not node.test:
+            return way
+        if self._prices.wraps_around(node):
+            way = access.pay_at_least_once(way, self._count_steps(node))
+        return access.is_there(way)
+
+    def _count_steps(self, node: Node) -> int:
+        count = 0
+        while self._is_step(node):
+            assert isinstance(node, Select | Index)  # noqa: S101 - so says _is_step
+            count, node = count + 1, node.operand
+        return count
 
     def _plan_attribute(self, node: Node, rest: Sequence[access.Step] = ()) -> Closure:
         """Plan what cel-go takes for an attribute: a way, whatever follows it, and of ``has()`` the way that it tests.

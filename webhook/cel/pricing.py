@@ -73,10 +73,34 @@ class Prices:
         self._units: dict[Node, int] = {}
         self._formulas: dict[Node, Formula] = {}
         self._price(root, read=True)
+        self._first: set[Node] = set()
+        self._find_first(root)
 
     def of(self, node: Node) -> int:
         """Return the price of a node without its parts."""
         return self._units[node]
+
+    def wraps_around(self, test: Select) -> bool:
+        """Tell whether ``has((constant ? a : b).field)`` is the first that costs anything.
+
+        cel-go takes a unit back for it (runtimecost.go), and where nothing was paid its unsigned counter is over any limit.
+        """
+        start: Node = test
+        while isinstance(start, Select | Index) and start not in self._checker.names:
+            start = start.operand
+        return test in self._first and isinstance(start, Conditional) and self._is_free(start.test)
+
+    def _find_first(self, node: Node) -> None:
+        """Collect what is evaluated before anything that has a price."""
+        self._first.add(node)
+        parts = [node.range] if isinstance(node, Macro) else children(node)
+        for part in self._parts(node) if isinstance(node, Call) else parts:
+            self._find_first(part)
+            if not self._is_free(part):
+                break
+
+    def _is_free(self, node: Node) -> bool:
+        return node in self.folded or (isinstance(node, Logical) and all(map(self._is_free, node.terms)))
 
     def formula(self, node: Node) -> Formula | None:
         """Return what a call costs on top, by its arguments."""
@@ -147,10 +171,7 @@ class Prices:
 
     def _price_call(self, node: Call) -> None:
         name = self._checker.names.get(node, node.function)
-        parts = [] if node.target is None or node in self._checker.names else [node.target]
-        if node in self._checker.host_calls:
-            parts = []
-        parts += node.arguments
+        parts = self._parts(node)
         self._price_all(node, parts, 0)
         folded = self.folded.issuperset(parts)
         if name in CONVERSIONS and len(parts) == 1 and folded:
@@ -168,6 +189,10 @@ class Prices:
             self._units[node] = 1
         else:
             self._take(node, costs.price_of(name, self._checker.overloads.get(node, ())))
+
+    def _parts(self, node: Call) -> list[Node]:
+        is_named = node.target is None or node in self._checker.names or node in self._checker.host_calls
+        return node.arguments if is_named or node.target is None else [node.target, *node.arguments]
 
     def _take(self, node: Node, price: int | Formula) -> None:
         if isinstance(price, Formula):
