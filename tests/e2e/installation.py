@@ -26,6 +26,8 @@ CANARY = ("run", "--canary-namespace", SYSTEM_NAMESPACE)
 class Process:
     """One process of ours."""
 
+    status_port: int = 0
+
     def __init__(self, arguments: list[str], log: Path) -> None:
         self.log = log
         with log.open("ab") as out:
@@ -107,8 +109,10 @@ class Installation:
     def start_controller(self, *flags: str) -> Process:
         """Start one more controller."""
         log = self.directory / f"controller-{len(self.controllers)}.log"
-        status = ["--status-host", "127.0.0.1", "--status-port", str(_free_port())]
+        port = _free_port()
+        status = ["--status-host", "127.0.0.1", "--status-port", str(port)]
         process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE, *status, *flags], log)
+        process.status_port = port
         self.controllers.append(process)
         return process
 
@@ -116,6 +120,11 @@ class Installation:
         """Return who holds the Lease."""
         lease = self.client.find("coordination.k8s.io/v1/leases", SYSTEM_NAMESPACE, "gangwarden-controller")
         return str((lease or {}).get("spec", {}).get("holderIdentity") or "")
+
+    def free_lease(self) -> None:
+        """Let the Lease of a controller that was killed run out at once, as it would in some seconds."""
+        change = {"spec": {"holderIdentity": ""}}
+        self.client.patch("coordination.k8s.io/v1/leases", SYSTEM_NAMESPACE, "gangwarden-controller", change)
 
     def wait_for_leader(self) -> Process:
         """Return the controller that leads; a Lease of one that was killed has to run out first."""

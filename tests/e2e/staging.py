@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -43,9 +44,13 @@ class Gang:
 
     def group(self) -> Object:
         """Its PodGroup, on either route."""
-        uid = self.job()["metadata"]["uid"]
+        return next(iter(self.groups()))
+
+    def groups(self) -> list[Object]:
+        job = self.client.find(JOBS, self.stage.namespace, self.name)
+        uid = job["metadata"]["uid"] if job else ""
         found = self.client.list(POD_GROUPS, self.stage.namespace)
-        return next(one for one in found if any(ref["uid"] == uid for ref in one["metadata"]["ownerReferences"]))
+        return [one for one in found if any(ref["uid"] == uid for ref in one["metadata"].get("ownerReferences", []))]
 
     def pods(self) -> list[Object]:
         """Pods that have not ended."""
@@ -108,8 +113,14 @@ class Gang:
         return pods
 
     def condition(self, kind: str) -> Object:
-        conditions = self.group().get("status", {}).get("conditions", [])
+        group = next(iter(self.groups()), {})
+        conditions = group.get("status", {}).get("conditions", [])
         return next((one for one in conditions if one["type"] == kind), {})
+
+    def step(self) -> str:
+        """Return how far a restart has come; empty where none is under way."""
+        found = self.condition("gangwarden.dev/Restart")
+        return str(found["reason"]) if found.get("status") == "True" else ""
 
     def together(self, pods: list[Object]) -> None:
         moments = [_scheduled(pod) for pod in pods]
@@ -187,6 +198,40 @@ class Stage:
             "drain", node, "--ignore-daemonsets", "--force", "--delete-emptydir-data", *flags, seconds=seconds, check=check
         )
 
+    def cordon(self, *nodes: str, back: bool = False) -> None:
+        for node in nodes:
+            self.client.patch(NODES, "", node, {"spec": {"unschedulable": not back}})
+
+    def revive(self, node: str) -> None:
+        """Write once what a kubelet writes again and again."""
+        now = _now()
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "", "lastHeartbeatTime": now}
+        self.client.patch_status(NODES, "", node, {"conditions": [ready | {"lastTransitionTime": now}]})
+        wait_for(lambda: self.is_ready(node), what="the node is ready")
+
+    def run_by_hand(self, pod: str) -> None:
+        """Run a pod on a node that nobody looks after."""
+        ready = [{"type": kind, "status": "True"} for kind in ("Ready", "ContainersReady")]
+        found = self.client.get(PODS, self.namespace, pod)["status"]["conditions"]
+        self.client.patch_status(PODS, self.namespace, pod, {"phase": "Running", "conditions": [*found, *ready]})
+
+    def end_by_kubelet(self, pod: str) -> None:
+        """End a pod as a kubelet under pressure does: it fails, and says that it was no fault of its own."""
+        said = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "TerminationByKubelet",
+            "message": "The node was low on resource: memory.",
+            "lastTransitionTime": _now(),
+        }
+        conditions = self.client.get(PODS, self.namespace, pod)["status"]["conditions"]
+        self.client.patch_status(
+            PODS, self.namespace, pod, {"phase": "Failed", "reason": "Evicted", "conditions": [*conditions, said]}
+        )
+
+    def label_pod(self, pod: str, key: str, value: str) -> None:
+        self.client.patch(PODS, self.namespace, pod, {"metadata": {"labels": {key: value}}})
+
     def taint(self, node: str, key: str, effect: str = "NoExecute") -> None:
         self.client.patch(NODES, "", node, {"spec": {"taints": [{"key": key, "value": "x", "effect": effect}]}})
 
@@ -194,6 +239,10 @@ class Stage:
         """Take the nodes away; the namespace is its owner's."""
         for name in self.nodes:
             self.client.delete(NODES, "", name)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _scheduled(pod: Object) -> datetime:

@@ -5,30 +5,47 @@ All scenes run side by side, each in a namespace and on nodes of its own; a test
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.controlplane.client import PODS
+from tests.controlplane.client import NAMESPACES, POD_GROUPS, PODS, wait_for
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.nodes import SLOW_LABEL
 from tests.controlplane.plan import MANAGED, NATIVE
+from tests.controlplane.watch import watching
 from tests.e2e.disruptions import SCENES
 from tests.e2e.installation import SYSTEM_NAMESPACE, Installation
-from tests.e2e.staging import Stage
+from tests.e2e.staging import Gang, Stage, holds
 
+Object = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 ROUTES = {"managed": (MANAGED, ()), "native": (NATIVE, ("--canary-namespace", SYSTEM_NAMESPACE))}
 AT_ONCE = 10
 
 
 @pytest.fixture(scope="module", params=ROUTES)
-def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """Webhook and one controller, on either route."""
-    gates, flags = ROUTES[request.param]
-    with ControlPlane(gates=gates) as cluster:
-        made = Installation(cluster, ROOT / "policies", tmp_path_factory.mktemp(request.param))
+def route(request: pytest.FixtureRequest) -> str:
+    """Who makes the groups: we, or the Job controller."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def flags(route: str) -> tuple[str, ...]:
+    """What our processes are started with."""
+    return ROUTES[route][1]
+
+
+@pytest.fixture(scope="module")
+def installed(route: str, flags: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Webhook and one controller."""
+    with ControlPlane(gates=ROUTES[route][0]) as cluster:
+        made = Installation(cluster, ROOT / "policies", tmp_path_factory.mktemp(route))
         try:
             made.start_webhook("serve", *flags)
             made.start_controller(*flags)
@@ -54,22 +71,93 @@ class _NO:
 def play(cluster: ControlPlane, name: str) -> None:
     """Play one scene beside a gang that nothing may happen to."""
     with cluster.namespace() as namespace:
-        stage = Stage(cluster, cluster.client, namespace)
+        stage, aside = Stage(cluster, cluster.client, namespace), Stage(cluster, cluster.client, namespace)
         try:
             stage.room(5)
-            calm = stage.gang("calm", size=2, cpu="100m")
+            aside.room(1)
+            calm = aside.gang("calm", size=2, cpu="100m")
             SCENES[name](stage)
-            if cluster.client.find("v1/namespaces", "", namespace)["status"]["phase"] == "Active":  # type: ignore[index]
-                calm.untouched() if not _is_hit(stage, calm.first) else None
+            if cluster.client.find(NAMESPACES, "", namespace) is not None:
+                calm.untouched()
         finally:
             stage.clear()
-
-
-def _is_hit(stage: Stage, first: dict[str, str]) -> bool:
-    return not first or not stage.client.list(PODS, stage.namespace)
+            aside.clear()
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_group_is_whole_again_or_held_whole_or_gone(outcomes: dict[str, Future[None]], scene: str) -> None:
     outcomes[scene].result()
+
+
+@pytest.fixture
+def stage(installed: Installation) -> Iterator[Stage]:
+    """A stage for a scene that concerns all others, and so is played alone."""
+    with installed.cluster.namespace() as namespace:
+        made = Stage(installed.cluster, installed.client, namespace)
+        try:
+            yield made
+        finally:
+            made.clear()
+
+
+@pytest.mark.timeout(400)
+def test_a_leader_that_dies_between_two_steps_is_followed(installed: Installation, stage: Stage, flags: tuple[str, ...]) -> None:
+    stage.room(6, cpu="8")
+    steps = ("Suspending", "Awaiting", "Resuming", "Forming")
+    gangs = [stage.submit(step.lower(), cpu="500m", labels={SLOW_LABEL: "2s"}).start() for step in steps]
+    for step, gang in zip(steps, gangs, strict=True):
+        installed.start_controller(*flags)
+        with killing(installed, gang, step) as reached:
+            stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
+            assert reached.wait(60), f"{step} was not reached"
+        installed.free_lease()
+    installed.start_controller(*flags)
+    for gang in gangs:
+        gang.restarted()
+
+
+@contextlib.contextmanager
+def killing(installed: Installation, gang: Gang, step: str) -> Iterator[threading.Event]:
+    """Kill the leader at the moment when a step is written; the event says that it was."""
+    leader, reached, group = installed.wait_for_leader(), threading.Event(), gang.group()["metadata"]["name"]
+
+    def take(event: Object, _now: float) -> None:
+        found, conditions = event["object"]["metadata"]["name"], event["object"].get("status", {}).get("conditions", [])
+        if found == group and not reached.is_set() and any(one["reason"] == step for one in conditions):
+            leader.kill()
+            reached.set()
+
+    with watching(installed.cluster, POD_GROUPS, gang.stage.namespace, take):
+        yield reached
+
+
+@pytest.mark.timeout(400)
+def test_an_api_server_that_is_away_in_the_middle_costs_only_time(installed: Installation, stage: Stage) -> None:
+    stage.room(5)
+    gang = stage.gang(labels={SLOW_LABEL: "3s"})
+    stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
+    wait_for(lambda: gang.step() == "Awaiting", seconds=30, what="its members are ending")
+    installed.cluster.stop("kube-apiserver", kill=True)
+    installed.cluster.start("kube-apiserver")
+    gang.restarted()
+
+
+@pytest.mark.timeout(400)
+def test_without_the_controller_the_same_drain_strands_the_rest_and_the_next_one_mends_it(
+    installed: Installation, stage: Stage, flags: tuple[str, ...]
+) -> None:
+    """So the scenes show something: nobody else does it."""
+    stage.room(4)
+    gang = stage.gang(cpu="3")
+    for controller in installed.controllers:
+        controller.stop()
+    node = gang.node_of()
+    stage.drain(node)
+    wait_for(lambda: len(gang.pods()) == 4 and len(gang.running()) == 3, seconds=60, what="a new pod waits beside the others")
+    holds(lambda: len(gang.running()) == 3 and not gang.new(), times=60)
+    assert not gang.told("GroupRestarting")
+    installed.start_controller(*flags)
+    wait_for(lambda: not gang.running(), seconds=150, what="the others are taken down as well")
+    stage.cordon(node, back=True)
+    gang.restarted()

@@ -168,12 +168,24 @@ class Keeper:
         self._sightings.keep(key, health.losses)
         self._recorder.looked(key, judge_health(facts), [pod for pod in facts.members if not has_ended(pod)])
         seen = self._seen(facts, health, known)
+        if not self._settings.restarts:
+            return await self._watch_only(key, seen, queue)
         turn = plan_restart(seen)
         done = await self._carry_out(key, seen, turn, known)
         pauses = [pause for pause in (turn.again_seconds, health.look_again_seconds) if pause is not None]
         if pauses:
             queue.add_after(key, max(min(pauses), _SOON_SECONDS))
         return done
+
+    async def _watch_only(self, key: ObjectKey, seen: Seen, queue: WorkQueue[ObjectKey]) -> bool:
+        """Tell how a group is, and leave it so."""
+        health = seen.health
+        if health.is_restart_due:
+            health = replace(health, way_out="Restarts are switched off (--no-restarts), so it stays in part.")
+        if health.look_again_seconds is not None:
+            queue.add_after(key, max(health.look_again_seconds, _SOON_SECONDS))
+        await self._tell(_state_told(replace(seen, health=health)))
+        return True
 
     def _seen(self, facts: GroupFacts, health: Health, known: Remembered) -> Seen:
         by = next((loss.by for loss in health.losses if loss.by), "")
@@ -182,6 +194,7 @@ class Keeper:
             facts=facts,
             health=health,
             past=known.past,
+            is_inherited=known.is_inherited,
             begun=self._memory.begun(facts.namespace_name, facts.owner_uid, now=facts.now, window_seconds=window),
             rates=self._rates,
             fresh_id=secrets.token_hex(3),
@@ -210,7 +223,7 @@ class Keeper:
             self._recorder.restarted(*turn.ended)
         if turn.intent is not None or known.intent is not None:
             _log_step(key, known, turn)
-        known.intent, known.past = turn.intent, turn.past
+        known.intent, known.past, known.is_inherited = turn.intent, turn.past, False
         await self._tell((*turn.tells, *(_state_told(seen) if turn.intent is None and turn.ended is None else ())))
         return True
 

@@ -26,6 +26,8 @@ class Remembered:
 
     intent: Intent | None = None
     past: Past | None = None
+    is_inherited: bool = False
+    """What is under way was begun by another leader."""
     short_since: datetime | None = None
     planned: tuple[object, PlannedGroup | None] = (None, None)
     """For which version of workload and policies, and what its policy asked for then."""
@@ -48,7 +50,7 @@ class Memory:
         found = self._groups.get(key)
         if found is None:
             trace = read_trace(pod_group)
-            found = self._groups[key] = Remembered(intent=trace.intent, past=trace.past)
+            found = self._groups[key] = Remembered(intent=trace.intent, past=trace.past, is_inherited=trace.intent is not None)
         return found
 
     def forget(self, key: ObjectKey) -> None:

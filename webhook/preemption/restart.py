@@ -63,6 +63,8 @@ class Seen:
     is_shared: bool = False
     """The workload has other groups as well, which a suspension would take down."""
     preemptor: str = ""
+    is_inherited: bool = False
+    """Another leader began it, and may have died before it could tell so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,10 @@ def plan_restart(seen: Seen) -> Turn:
     hand = hand_on(seen.facts)
     if hand.means is Means.NOTHING or (hand.means is Means.EVICT and intent.step in _BY_SUSPENSION):
         return _end(seen, intent, RestartOutcome.ABANDONED, hand.because)
-    return _STEPS[intent.step](seen, intent)
+    turn = _STEPS[intent.step](seen, intent)
+    if not seen.is_inherited or intent.step not in _UNTOLD:
+        return turn
+    return replace(turn, tells=(*tell_begun(about(seen.facts), intent, seen.health, preemptor=seen.preemptor), *turn.tells))
 
 
 def plan_abandon(seen: Seen, because: str) -> Turn:
@@ -319,6 +324,7 @@ def _lateness(left: Sequence[Object]) -> str:
     return f"Its other members have ended, but {len(left)} have not: {names_of(left)}. The group starts again when they have."
 
 
+_UNTOLD = (Step.SUSPENDING, Step.EVICTING, Step.AWAITING)
 _BY_SUSPENSION = (Step.SUSPENDING, Step.AWAITING, Step.RESUMING)
 _STEPS: dict[Step, Callable[[Seen, Intent], Turn]] = {
     Step.HOLDING: _hold,
