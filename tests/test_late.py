@@ -10,7 +10,7 @@ import pytest
 
 from webhook.late import late_names
 
-DOORS = ("webhook.admission", "webhook.policies", "webhook.reports")
+DOORS = ("webhook.admission", "webhook.groups", "webhook.policies", "webhook.reports")
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -34,5 +34,6 @@ def test_a_judging_command_starts_without_the_forms_of_reports_and_exports() -> 
     code = "import sys, webhook.cli.check; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     unwanted = {"webhook.reports.junit", "webhook.reports.sarif", "webhook.policies.export", "webhook.policies.watch", "asyncio"}
+    unwanted |= {"webhook.preemption", "webhook.groups.plan", "webhook.model.actions", "webhook.admission.configurations"}
     assert "webhook.cli.check" in loaded
     assert unwanted.isdisjoint(loaded)

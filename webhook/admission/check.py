@@ -91,7 +91,7 @@ def is_finding(result: Result, fail_on: Sequence[Verdict]) -> bool:
 def _result(finding: Finding, source: str, obj: Object, mutated: MutatingRound) -> Result:
     """Put patch, object and created objects beside the finding of the policy that asked for them."""
     plan, attached = mutated.plan, mutated.attached
-    change = next((change for change in mutated.changes if change.finding is finding), None)
+    change = next((change for change in mutated.changes if change.finding is finding), None) if mutated.changes else None
     if change is not None and change.after != change.before:
         patch = diff(change.before, change.after)
         return Result(source=source, object=obj, finding=finding, patch=patch, patched=change.after)

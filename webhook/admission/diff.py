@@ -37,8 +37,8 @@ def _compare_objects(path: str, before: Object, after: Object) -> Iterator[Objec
     for key, value in after.items():
         if key not in before:
             yield {"op": "add", "path": path + pointer(key), "value": value}
-        elif not _is_settled(before[key], value):
-            yield from _compare(path + pointer(key), before[key], value)
+        elif (old := before[key]) is not value and not _is_settled(old, value):
+            yield from _compare(path + pointer(key), old, value)
 
 
 def _compare_lists(path: str, before: list[object], after: list[object]) -> Iterator[Object]:

@@ -6,9 +6,9 @@ An unknown field is dropped, so a misspelt one changes nothing but what its auth
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ _FORMS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
         "q": ((str, int, float), "a quantity"),
     }
 )
+_NULL = type(None)
 _STRUCT: tuple[tuple[type, ...], str] = ((dict,), "a mapping")
 
 
@@ -45,9 +46,9 @@ class UnknownField:
 class _Form(NamedTuple):
     """What a field holds, for a look that is quicker than saying what is wrong."""
 
-    around: type | None
+    around: type[Any] | None
     """list or dict, where its values stand in one."""
-    types: Container[type] | None
+    types: frozenset[type] | None
     """What a value may be; None: a struct, or anything."""
     struct: str
 
@@ -56,7 +57,7 @@ class _Form(NamedTuple):
 def _forms_of(type_name: str) -> Mapping[str, _Form]:
     found = {}
     for name, field in fields_of(type_name).items():
-        types = frozenset((*_FORMS[field.shape][0], type(None))) if field.shape in _FORMS else None
+        types = frozenset((*_FORMS[field.shape][0], _NULL)) if field.shape in _FORMS else None
         around = {"[]": list, "{}": dict}.get(field.around)
         found[name] = _Form(around, types, "" if types or field.shape == "x" else field.shape)
     return found
@@ -71,25 +72,47 @@ def has_regular_fields(obj: Object) -> bool:
 def _is_regular(type_name: str, value: Any) -> bool:
     if not isinstance(value, dict):
         return value is None
+    try:
+        further = _further(type_name, tuple(value), tuple(map(type, value.values())))
+    except _OddError:
+        return False
+    return all(_fits(value[key], form) for key, form in further)
+
+
+class _OddError(Exception):
+    """A struct has something out of the ordinary; raised, because what is raised is not remembered."""
+
+
+@lru_cache(maxsize=2048)
+def _further(type_name: str, keys: tuple[str, ...], types: tuple[type, ...]) -> tuple[tuple[str, _Form], ...]:
+    """Return what is to be looked at below a struct with these keys and types of values; raises where that much is odd.
+
+    Structs of the same keys come by the thousand. Keys that are no fields are never kept: strangers choose them.
+    """
     forms = _forms_of(type_name)
-    for key, item in value.items():
+    found = []
+    for key, kind in zip(keys, types, strict=True):
         form = forms.get(key)
         if form is None:
-            return False
-        if item is not None and not _fits(item, *form):
-            return False
-    return True
+            raise _OddError
+        if kind is _NULL:
+            continue
+        if form.around is not None or form.struct:
+            found.append((key, form))
+        elif form.types and kind not in form.types:
+            raise _OddError
+    return tuple(found)
 
 
-def _fits(value: Any, around: type[Any] | None, types: Container[type] | None, struct: str) -> bool:
-    if around is None:
-        return type(value) in types if types else not struct or _is_regular(struct, value)
-    if not isinstance(value, around):
+def _fits(value: Any, form: _Form) -> bool:
+    if form.around is None:
+        return _is_regular(form.struct, value)
+    if not isinstance(value, form.around):
         return False
-    items = value if around is list else value.values()
-    if types:
-        return all(type(item) in types for item in items)
-    return not struct or all(_is_regular(struct, item) for item in items)
+    items = value if form.around is list else value.values()
+    if form.types:
+        return form.types.issuperset(map(type, items))
+    return not form.struct or all(_is_regular(form.struct, item) for item in items)
 
 
 def unknown_fields(obj: Object) -> tuple[UnknownField, ...]:

@@ -69,6 +69,9 @@ def _joined(before: Object | None, after: Object | None, trail: Trail, attached:
     )
     if isinstance(attached, Denied):
         return Denied(message=attached.message, reason=attached.reason, code=attached.code, trail=whole)
-    after = attached.object if isinstance(attached, Patched) else after
+    if isinstance(attached, Patched):
+        if after is before:  # the policies changed nothing, so its patch says it all
+            return Patched(object=attached.object, patch=attached.patch, trail=whole) if attached.patch else Admitted(trail=whole)
+        after = attached.object
     patch = diff(before, after) if before is not None and after is not None else ()
     return Patched(object=after or {}, patch=patch, trail=whole) if patch else Admitted(trail=whole)

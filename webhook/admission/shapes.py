@@ -93,16 +93,18 @@ class Shaper:
             return value
         rule = self._rules.get(type_name)
         given = rule(value) if rule else value
+        concerned, only_plain = _concerned(type_name, tuple(filter(fields_of(type_name).__contains__, given)))
+        if only_plain and given is value and len(concerned) == len(value) and all(value.values()):
+            return value  # nothing to fill, nothing unknown, and no zero
         shaped = {}
-        for field in _concerned(type_name, tuple(filter(fields_of(type_name).__contains__, given))):
-            name = field.name
-            found = item = given.get(name)
-            if not field.is_plain:
-                found = self._field(field, item)
-            elif item is None or (item == field.zero and isinstance(item, bool) is (field.zero is False)):
-                found = field.empty
-            if found is not _ABSENT:
-                shaped[name] = found
+        for name, is_plain, field in concerned:
+            item = given.get(name)
+            if not is_plain:
+                item = self._field(field, item)
+            elif not item and (item is None or (item == field.zero and isinstance(item, bool) is (field.zero is False))):
+                item = field.empty  # a zero counts as not given, and what counts as true is none
+            if item is not _ABSENT:
+                shaped[name] = item
         if shaped.keys() == value.keys() and all(map(is_, shaped.values(), map(value.__getitem__, shaped))):
             shaped = value
         self._held[id(shaped)] = type_name, shaped
@@ -131,13 +133,11 @@ class Shaper:
         return value
 
     def _element(self, shape: str, value: Any) -> Any:
-        if shape == "x":
-            return value
+        if shape in _WORDS:
+            return self.shape(shape, value)
         if shape == "q":
             return _canonical(value)
-        if shape in _ZEROS:
-            return _ZEROS[shape] if value is None else value
-        return self.shape(shape, value)
+        return _ZEROS[shape] if value is None and shape in _ZEROS else value
 
 
 def _is_settled(shape: str, value: Any) -> bool:
@@ -148,10 +148,15 @@ def _is_settled(shape: str, value: Any) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def _concerned(type_name: str, given: tuple[str, ...]) -> tuple[Field, ...]:
-    """Return those fields of a type that are given or filled, in the order of the type: of a pod's hundreds it is a few."""
+def _concerned(type_name: str, given: tuple[str, ...]) -> tuple[tuple[tuple[str, bool, Field], ...], bool]:
+    """Return those fields of a type that are given or filled, in the order of the type: of a pod's hundreds it is a few.
+
+    Each with its name and whether it is plain, which are asked of every one; and whether all are given and plain.
+    """
     names = frozenset(given)
-    return tuple(field for field in fields_of(type_name).values() if field.fills or field.name in names)
+    concerned = tuple(field for field in fields_of(type_name).values() if field.fills or field.name in names)
+    only_plain = all(field.is_plain and field.name in names for field in concerned)
+    return tuple((field.name, field.is_plain, field) for field in concerned), only_plain
 
 
 def _canonical(value: Any, *, round_up: bool = False) -> Any:

@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from webhook.cli.collecting import without_search
 from webhook.errors import GangwardenError
 
 _COMMANDS = {
@@ -42,7 +43,9 @@ class Commands(click.Group):
         """Import a command."""
         if cmd_name not in _COMMANDS:
             return None
-        found = getattr(import_module(_COMMANDS[cmd_name][0]), f"{cmd_name}_command")
+        with without_search():
+            module = import_module(_COMMANDS[cmd_name][0])
+        found = getattr(module, f"{cmd_name}_command")
         assert isinstance(found, click.Command)  # noqa: S101 - a slip in the table above, not a user's doing
         return found
 

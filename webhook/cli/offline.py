@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from webhook.admission import (
     NO_CUSTOM_KINDS,
@@ -25,13 +26,37 @@ from webhook.model.objects import Object, metadata_of
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
 from webhook.policies import Manifest, load_manifests
-from webhook.preemption import Capacity, NodeRoomView
 from webhook.rules import ClusterView, Situation
 from webhook.settings import EvaluationSettings
+
+if TYPE_CHECKING:
+    from webhook.preemption import NodeRoomView
 
 ASSUMED = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True, preemption_policy=True)
 """Without a snapshot nothing is known, and a verdict about gates would be a guess: they are taken as on, but for groups of
 groups, which are alpha and asked for by name."""
+
+
+class SnapshotRoom:
+    """What the nodes of a snapshot hold; counted, and what counts it imported, when the first policy asks."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    @cached_property
+    def _view(self) -> NodeRoomView:
+        from webhook.preemption import Capacity, NodeRoomView  # noqa: PLC0415 - brings all that plans for groups
+
+        capacity = Capacity.of(self._snapshot)
+        return NodeRoomView(lambda: capacity)
+
+    def domains(self, key: str) -> list[Object]:
+        """Describe the domains of a topology key."""
+        return self._view.domains(key)
+
+    def fit(self, pod_spec: Object, count: int, key: str) -> Object:
+        """Say whether so many pods of this shape have room in one domain."""
+        return self._view.fit(pod_spec, count, key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +74,11 @@ class Offline:
     """Who may do what; None: nobody can tell, and rules that ask are skipped."""
     custom: CustomKinds = NO_CUSTOM_KINDS
     """The kinds that the CRDs of the snapshot define."""
-    room: NodeRoomView = field(init=False)
-    """Counted when the first policy asks."""
+    room: SnapshotRoom = field(init=False)
 
     def __post_init__(self) -> None:
         """Count the nodes' room once, whatever the number of objects."""
-        object.__setattr__(self, "room", NodeRoomView(cache(partial(Capacity.of, self.snapshot))))
+        object.__setattr__(self, "room", SnapshotRoom(self.snapshot))
 
     def situation(self, request: AdmissionRequest) -> Situation:
         """Put a request into this cluster."""

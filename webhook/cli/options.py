@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from webhook.admission import Endpoint, NamespaceScope
 from webhook.errors import UsageError
 from webhook.policies import moment_of
+
+if TYPE_CHECKING:
+    from webhook.admission import Endpoint, NamespaceScope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(exists=True, dir_okay=False)
@@ -117,6 +119,8 @@ def endpoint_options(command: Command) -> Command:
 
 def scope_of(options: Mapping[str, Any]) -> NamespaceScope:
     """Return which namespaces are sent, from the flags of ``endpoint_options`` and ``only_option``."""
+    from webhook.admission import NamespaceScope  # noqa: PLC0415 - for the commands that have these flags
+
     return NamespaceScope(
         excluded=tuple(options["excluded_namespaces"]), only=tuple(options["only_namespaces"]), bypass=options["bypass"]
     )
@@ -124,6 +128,8 @@ def scope_of(options: Mapping[str, Any]) -> NamespaceScope:
 
 def endpoint_of(url: str, service: str) -> Endpoint | None:
     """Return where the webhook is reached; None when neither flag is given. Raises UsageError for what cannot be."""
+    from webhook.admission import Endpoint  # noqa: PLC0415 - for the commands that have these flags
+
     if url and service:
         raise UsageError("give either --url or --service")
     if url:

@@ -4,40 +4,52 @@ Knows WorkloadPolicies, the rules that every policy shares, and the shapes of ``
 client and no clock; it never asks the cluster and never creates anything: it returns plans.
 """
 
-from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
-from webhook.groups.causes import Cause, why_waiting
-from webhook.groups.claims import foreign_manager, foreign_system, has_native_scheduling, is_cron_jobs, reason_to_leave_alone
-from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
-from webhook.groups.dropped import (
+from typing import TYPE_CHECKING
+
+from webhook.groups.claims import (
     NO_GROUP_OBJECTS,
-    asks_for_gang,
-    has_lost_its_group,
-    has_lost_scheduling,
-    tell_fields_dropped,
-    tell_not_grouped,
-    tell_scheduling_dropped,
+    foreign_manager,
+    foreign_system,
+    has_native_scheduling,
+    is_cron_jobs,
+    reason_to_leave_alone,
 )
-from webhook.groups.gates import tell_gates
+from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.members import Member, find_member, seen_keys
 from webhook.groups.names import (
     group_name,
     is_record_of_another,
     is_record_of_its_own,
     is_recorded_for_pods,
+    missing_groups,
     name_for_pods,
     recorded_names,
     recorded_policy,
 )
 from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
 from webhook.groups.objects import pod_group_object, restore_stamp, stamp, workload_object
-from webhook.groups.orphans import plan_orphans
-from webhook.groups.owners import owners_above
 from webhook.groups.paths import read_path
-from webhook.groups.plan import missing_groups, plan_group
-from webhook.groups.quorum import is_draining_queue, repaired_quorum, still_to_run
 from webhook.groups.recorded import is_whole, place_recorded, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
-from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
+from webhook.late import late_names
+
+if TYPE_CHECKING:
+    from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
+    from webhook.groups.causes import Cause, why_waiting
+    from webhook.groups.dropped import (
+        asks_for_gang,
+        has_lost_its_group,
+        has_lost_scheduling,
+        tell_fields_dropped,
+        tell_not_grouped,
+        tell_scheduling_dropped,
+    )
+    from webhook.groups.gates import tell_gates
+    from webhook.groups.orphans import plan_orphans
+    from webhook.groups.owners import owners_above
+    from webhook.groups.plan import plan_group
+    from webhook.groups.quorum import is_draining_queue, repaired_quorum, still_to_run
+    from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
 
 __all__ = [
     "NO_GROUP_OBJECTS",
@@ -105,3 +117,27 @@ __all__ = [
     "why_waiting",
     "workload_object",
 ]
+
+if not TYPE_CHECKING:  # else it would take every name for one that is there
+    __getattr__ = late_names(
+        __name__,
+        {
+            "building": ("GroupItem", "Wrong", "check_item", "plan_item"),
+            "causes": ("Cause", "why_waiting"),
+            "dropped": (
+                "asks_for_gang",
+                "has_lost_its_group",
+                "has_lost_scheduling",
+                "tell_fields_dropped",
+                "tell_not_grouped",
+                "tell_scheduling_dropped",
+            ),
+            "gates": ("tell_gates",),
+            "orphans": ("plan_orphans",),
+            "owners": ("owners_above",),
+            "plan": ("plan_group",),
+            "quorum": ("is_draining_queue", "repaired_quorum", "still_to_run"),
+            "states": ("age_seconds", "has_ended", "is_finished", "is_suspended", "members_of"),
+        },
+    )
+    """Commands that read and judge once start without what only the controller asks."""

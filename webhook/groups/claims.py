@@ -31,9 +31,16 @@ _FOREIGN_MARKS = {
 """Label and annotation keys (or their prefixes) that only the named system uses. Too generic to prove anything, and so
 left out: the labels ``queue`` and ``applicationId``. Kueue is no foreign system: it admits by quota, beside a gang."""
 
+_MARKS = tuple(_FOREIGN_MARKS)
+
 DELEGATED_ANNOTATION = "scheduling.k8s.io/group-template-name"
 """On a child Job: a template of its owner's Workload, by which the Job controller puts it into a group (KEP-6089)."""
 _MANAGERS = ("spec.managedBy", "spec.runPolicy.managedBy")
+NO_GROUP_OBJECTS = (
+    "the API server serves no scheduling.k8s.io/v1beta1 PodGroups, so its pods start one by one: turn on feature gate "
+    "GenericWorkload and --runtime-config=scheduling.k8s.io/v1beta1=true in kube-apiserver, and the gate in the scheduler "
+    "and the controller manager"
+)
 _OWNERS_WE_STEP_IN_FOR = {("batch", "CronJob")}
 """Controllers whose children count as roots. The native Job controller ignores ``spec.scheduling`` on a CronJob's Jobs
 (job_scheduling_manager.go: any controller owner without the delegation annotation), so nobody else would group them."""
@@ -97,9 +104,10 @@ def foreign_system(workload: Object, paths: tuple[str, ...]) -> str:
             return _FOREIGN_SCHEDULERS[scheduler]
     for obj in (workload, *templates):
         for key in (*labels_of(obj), *annotations_of(obj)):
-            for mark, system in _FOREIGN_MARKS.items():
-                if key == mark or (mark.endswith("/") and key.startswith(mark)):
-                    return system
+            if key.startswith(_MARKS):
+                for mark, system in _FOREIGN_MARKS.items():
+                    if key == mark or (mark.endswith("/") and key.startswith(mark)):
+                        return system
     return ""
 
 

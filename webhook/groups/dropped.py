@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.groups.claims import has_native_scheduling, reason_to_leave_alone
+from webhook.groups.claims import NO_GROUP_OBJECTS, has_native_scheduling, reason_to_leave_alone
 from webhook.groups.names import is_record_of_its_own, recorded_names, recorded_route
 from webhook.groups.native import is_job
 from webhook.groups.paths import read_path
@@ -16,11 +16,6 @@ from webhook.model.actions import Tell
 from webhook.model.groups import GANG_LABEL, Route
 from webhook.model.objects import Object, labels_of, metadata_of
 
-NO_GROUP_OBJECTS = (
-    "the API server serves no scheduling.k8s.io/v1beta1 PodGroups, so its pods start one by one: turn on feature gate "
-    "GenericWorkload and --runtime-config=scheduling.k8s.io/v1beta1=true in kube-apiserver, and the gate in the scheduler "
-    "and the controller manager"
-)
 _TEMPLATE = "spec.template"
 _GATES = {
     "schedulingConstraints": "TopologyAwareWorkloadScheduling",

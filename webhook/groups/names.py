@@ -7,10 +7,18 @@ predicted from native hashing (reference: Job controller, job_scheduling_manager
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 
-from webhook.model.groups import GROUP_POLICY_ANNOTATION, GROUPED_AS_ANNOTATION, POD_GROUP_ANNOTATION, ROUTE_ANNOTATION
-from webhook.model.objects import Object, annotations_of, metadata_of
+from webhook.model.groups import (
+    GROUP_POLICY_ANNOTATION,
+    GROUPED_AS_ANNOTATION,
+    POD_GROUP_ANNOTATION,
+    ROUTE_ANNOTATION,
+    SCHEDULING_GROUP,
+)
+from webhook.model.objects import Object, ObjectKey, annotations_of, metadata_of
+from webhook.model.snapshot import Snapshot
 
 _BASE_LENGTH = 40
 """Of the workload's name. With the template's name (up to 63) and a token of 10 the whole stays far below the 253
@@ -80,3 +88,9 @@ def recorded_policy(workload: Object) -> tuple[str, str]:
     """Read the policy and binding that decided; two empty strings when we never attached anything."""
     policy, _, binding = str(annotations_of(workload).get(GROUP_POLICY_ANNOTATION) or "").partition("/")
     return policy, binding
+
+
+def missing_groups(owner: Object, names: Iterable[str], snapshot: Snapshot) -> tuple[str, ...]:
+    """Return those PodGroups of a workload, by their names, that do not exist."""
+    namespace = str(metadata_of(owner).get("namespace") or "")
+    return tuple(name for name in names if snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, name)) is None)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from webhook.model.objects import Object
 
 _NAMEABLE = re.compile(r"[^.\[\]]+")
+_USUAL_LENGTH = 200
+"""Longer paths are not remembered: keys of mappings stand in some, and strangers choose them."""
 
 
 def read_path(obj: Object, path: str) -> tuple[Any, ...]:
@@ -83,4 +86,9 @@ def _items(value: Any) -> Iterable[Any]:
 
 
 def _steps(path: str) -> tuple[str, ...]:
+    return _split(path) if len(path) <= _USUAL_LENGTH else _split.__wrapped__(path)
+
+
+@lru_cache(maxsize=512)
+def _split(path: str) -> tuple[str, ...]:
     return tuple(step for part in path.split(".") for step in part.replace("[", ".").replace("]", "").split(".") if step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from webhook.groups.names import is_record_of_its_own
@@ -38,12 +38,6 @@ def plan_group(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> tuple[Plan
         return ()
     # The scheduler reads PodGroups only, so they come first: nothing about a Workload may keep pods waiting.
     return (*_plan_pod_groups(owner, plan, snapshot), *_plan_workload(owner, plan, snapshot))
-
-
-def missing_groups(owner: Object, names: Iterable[str], snapshot: Snapshot) -> tuple[str, ...]:
-    """Return those PodGroups of a workload, by their names, that do not exist."""
-    namespace = str(metadata_of(owner).get("namespace") or "")
-    return tuple(name for name in names if snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, name)) is None)
 
 
 def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:

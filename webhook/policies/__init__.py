@@ -14,13 +14,13 @@ from webhook.policies.manifests import Manifest, load_manifests, manifest_files,
 from webhook.policies.moments import moment_of
 from webhook.policies.nodes import BrokenSource, Document, Node, read_documents
 from webhook.policies.places import Places
-from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
 
 if TYPE_CHECKING:
     from webhook.policies.cases import load_cases
     from webhook.policies.export import WORKLOAD, Export, Exported, LeftOut, plan_export
     from webhook.policies.export_files import write_export
     from webhook.policies.schemas import SCHEMA_KINDS, schema_of, schema_of_all
+    from webhook.policies.store import Kept, PolicyStore, Swap, Swapped
     from webhook.policies.suites import find_tests, policy_files
     from webhook.policies.watch import PolicyWatcher
 
@@ -67,6 +67,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             "export": ("WORKLOAD", "Export", "Exported", "LeftOut", "plan_export"),
             "export_files": ("write_export",),
             "schemas": ("SCHEMA_KINDS", "schema_of", "schema_of_all"),
+            "store": ("Kept", "PolicyStore", "Swap", "Swapped"),
             "suites": ("find_tests", "policy_files"),
             "watch": ("PolicyWatcher",),
         },

@@ -106,7 +106,7 @@ def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request:
 def _rule_matches(rule: ResourceRule, resource: Resource, request: AdmissionRequest) -> bool:
     return (
         _scope_matches(rule.scope, resource, request)
-        and _contains(rule.operations, request.operation.value)
+        and _contains(rule.operations, request.operation)
         and _contains(rule.api_groups, resource.group)
         and _contains(rule.api_versions, resource.version)
         and any(_resource_matches(text, resource.resource, _asked_sub_resource(request)) for text in rule.resources)
@@ -133,8 +133,10 @@ def _asked_sub_resource(request: AdmissionRequest) -> str:
 
 
 def _namespace_matches(constraints: MatchResources, request: AdmissionRequest, world: World) -> bool:
+    if is_everything(constraints.namespace_selector):
+        return True
     name, about_namespace = asked_namespace(request), asked_resource(request).resource == "namespaces"
-    if (not name and not about_namespace) or is_everything(constraints.namespace_selector):
+    if not name and not about_namespace:
         return True  # cluster-scoped objects are never selected away
     changing = request.operation in (Operation.CREATE, Operation.UPDATE)
     if about_namespace and changing and not _asked_sub_resource(request):
@@ -148,8 +150,10 @@ def _namespace_matches(constraints: MatchResources, request: AdmissionRequest, w
 def _object_matches(constraints: MatchResources, request: AdmissionRequest) -> bool:
     """Look at the old object as well: dropping a label in the same update must not slip by."""
     selector = constraints.object_selector
+    if is_everything(selector):
+        return True
 
     def selected(obj: Object | None) -> bool:
         return obj is not None and selects(selector, labels_of(obj))
 
-    return is_everything(selector) or selected(request.object) or selected(request.old_object)
+    return selected(request.object) or selected(request.old_object)

@@ -73,9 +73,12 @@ def _struct_problems(shape: Struct, before: Any, after: Any, path: str) -> Itera
         return
     known = fields_of(shape).shapes
     for name, value in after.items():
+        old = _get(before, name)
+        if value is old:  # as most of an object is, after a patch
+            continue
         if name in known:
-            yield from _problems(known[name], _get(before, name), value, f"{path}.{name}")
-        elif _get(before, name) is _ABSENT:
+            yield from _problems(known[name], old, value, f"{path}.{name}")
+        elif old is _ABSENT:
             yield f"{path}.{name}", ""
 
 
@@ -87,7 +90,7 @@ def _scalar_problems(shape: Scalar, value: Any) -> Iterator[str]:
 
 
 def _get(value: Any, name: str) -> Any:
-    return value.get(name, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+    return value.get(name, _ABSENT) if isinstance(value, dict | Mapping) else _ABSENT
 
 
 def _word(value: Any) -> str:
