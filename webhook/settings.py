@@ -132,7 +132,8 @@ class DisruptionSettings:
     """How groups that lose members are looked after."""
 
     restarts: bool = True
-    """Look after them at all. Off, a group that lost a member stays in part until somebody does something."""
+    """Restart them. Off, they are only looked at, told of and counted: a group that lost a member stays in part until somebody
+    does something."""
     workers: int = 4
     """Groups looked at at the same time: each waits for the API server most of the time."""
     settle_seconds: float = 0.2

@@ -238,7 +238,7 @@ class ClusterProcess:
             followed += [*(owners.current if owners else ()), *GUARD_KINDS]
         if self._plan.controller:
             followed += [*(owners.current if owners else ()), *CONTROLLER_KINDS]
-            followed += KEEPER_KINDS if self._settings.disruption.restarts else ()
+            followed += KEEPER_KINDS
         fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *followed)}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())

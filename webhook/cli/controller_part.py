@@ -85,11 +85,9 @@ class ControllerPart:
         self._controller = Controller(
             feed, actor, store, capabilities, world, settings, members=members, view=view, owners=owners
         )
-        self._keeper = None
-        if disruption.restarts:
-            self._keeper = Keeper(
-                feed, actor, store, world, disruption, settings, members=members, view=view, recorder=self._recorder
-            )
+        self._keeper = Keeper(
+            feed, actor, store, world, disruption, settings, members=members, view=view, recorder=self._recorder
+        )
 
     async def run(self) -> None:
         """Lead whenever possible, until cancelled."""
@@ -99,8 +97,7 @@ class ControllerPart:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._controller.run())
-                if self._keeper is not None:
-                    tasks.create_task(self._keeper.run())
+                tasks.create_task(self._keeper.run())
         finally:
             self._recorder.stopped()
 
