@@ -49,7 +49,7 @@ def controller_options(command: Any) -> Any:
             "--restarts/--no-restarts",
             default=True,
             show_default=True,
-            help="Restart groups that lost a member, as their policies say; without, they are only looked at, told of and counted.",
+            help="Restart groups that lost a member, as their policies say; without, they are only told of and counted.",
         ),
         click.option("--namespace", default="gangwarden-system", show_default=True, metavar="NS", help="Namespace of the Lease."),
     ):
