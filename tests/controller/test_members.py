@@ -38,6 +38,26 @@ def test_after_any_changes_it_finds_what_a_search_of_all_pods_finds(steps: list[
             assert names(list(index.members(space, group, snapshot))) == names(list(members_of(group, space, snapshot)))
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["p0", "p1", "p2"]), st.sampled_from(["", "g", "h"]), st.sampled_from(["", "n0", "n1", "gone"])
+        )
+    )
+)  # fmt: skip
+def test_after_any_changes_it_knows_which_groups_are_on_a_node(steps: list[tuple[str, str, str]]) -> None:
+    index = MemberIndex()
+    now: dict[str, Object] = {}
+    for name, group, node in steps:
+        new = None if node == "gone" else pod(name, group=group).at("spec.nodeName", node).build()
+        index.on_change(ObjectKey("", "Pod", "team-a", name), now.get(name), new)
+        now = {**now, name: new} if new else {key: value for key, value in now.items() if key != name}
+    for node in ("n0", "n1"):
+        there = [one["spec"] for one in now.values() if one["spec"].get("nodeName") == node and "schedulingGroup" in one["spec"]]
+        wanted = {spec["schedulingGroup"]["podGroupName"] for spec in there}
+        assert {key.name for key in index.on_node(node)} == wanted
+
+
 def test_only_pods_count() -> None:
     index, named = MemberIndex(), job().at("spec.schedulingGroup", {"podGroupName": "g"}).build()
     index.on_change(ObjectKey.of(named), None, named)
