@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from webhook.cli.capabilities import CapabilityWatch
 from webhook.errors import ClusterError
 from webhook.model.actions import Tell
 from webhook.model.groups import Capabilities
+from webhook.model.objects import Object, ObjectKey
 
 NATIVE = Capabilities(group_objects=True, native_jobs=True, topology=True, shared_claims=True)
 MANAGED = replace(NATIVE, native_jobs=False)
@@ -39,13 +41,25 @@ class Cluster:
         return self.makes_groups
 
     async def tell(self, tell: Tell) -> None:
+        assert tell.about["metadata"]["uid"] == "uid-of-l"
         self.told.append(tell.reason)
         if tell.reason == "DangerousGates":
             self.warned.set()
 
 
-def watch(cluster: Cluster, **parts: str) -> CapabilityWatch:
-    return CapabilityWatch(None, tell=cluster.tell, **parts)  # type: ignore[arg-type]  # the API is asked by what stands in here
+LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"namespace": "s", "name": "l"}}
+
+
+class Stored:
+    """An API server that holds the Lease."""
+
+    async def find(self, key: ObjectKey) -> Object:
+        return {**LEASE, "metadata": {**LEASE["metadata"], "uid": f"uid-of-{key.name}"}}
+
+
+def watch(cluster: Cluster, **parts: Any) -> CapabilityWatch:
+    told = {"tell": cluster.tell} | parts
+    return CapabilityWatch(Stored(), about=LEASE, **told)  # type: ignore[arg-type]  # all else is asked by what stands in here
 
 
 async def test_a_doubt_brings_the_next_look_at_once_and_a_canary_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,12 +105,12 @@ async def test_what_changed_is_told(monkeypatch: pytest.MonkeyPatch, answers: tu
 
 
 async def test_an_event_that_cannot_be_written_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    Cluster(monkeypatch, NATIVE, MANAGED)
+    cluster = Cluster(monkeypatch, NATIVE, MANAGED)
 
     async def refuse(_: Tell) -> None:
         raise ClusterError("events are forbidden", verb="create", key="", status=403)
 
-    made = CapabilityWatch(None, tell=refuse)  # type: ignore[arg-type]  # the API is asked by what stands in here
+    made = watch(cluster, tell=refuse)
     await made.look_first(1)
     await made.look_first(1)
     assert made.current == MANAGED

@@ -327,3 +327,15 @@ def test_what_a_native_group_waits_for_is_told() -> None:
     for member in members:
         member["spec"]["schedulingGroup"] = {"podGroupName": "by-kubernetes"}
     assert kinds(plan(NATIVE_JOB, native_pod_group(), *members)) == kinds(plan(JOB, *BOTH, *pods(3)))
+
+
+CHILD = job().annotate("scheduling.k8s.io/group-template-name", "workers").owned_by(OPERATOR, controller=True).stored()
+
+
+def test_a_job_that_leaves_its_group_to_its_owner_is_looked_after_like_a_native_one() -> None:
+    child = CHILD.at("metadata.creationTimestamp", CREATED).build()
+    assert kinds(plan(child)) == ["DelegatedGroupMissing"]
+    assert waits(plan(child, native_seconds=10**9)) != []
+    group = pod_group("by-kubernetes", 4, owner=child).build()
+    group["metadata"]["ownerReferences"][0]["controller"] = True
+    assert kinds(plan(child, group)) == ["QuorumNotReached"]

@@ -16,7 +16,7 @@ from webhook.errors import ClusterError
 from webhook.groups import tell_gates
 from webhook.model.actions import Tell
 from webhook.model.groups import Capabilities
-from webhook.model.objects import Object
+from webhook.model.objects import Object, ObjectKey
 
 _LOG = structlog.get_logger(__name__)
 _LOOK_SECONDS = 60.0
@@ -109,8 +109,13 @@ class CapabilityWatch:
         )
         for tell in news:
             _LOG.warning("capabilities", reason=tell.reason, message=tell.message)
-            try:
-                if self._tell is not None:
-                    await self._tell(tell)
-            except ClusterError as error:
-                _LOG.warning("a change of capabilities was not told", error=str(error))
+            if self._tell is not None:
+                await self._post(self._tell, tell)
+
+    async def _post(self, post: Callable[[Tell], Awaitable[object]], tell: Tell) -> None:
+        """Tell it on the stored object: ``kubectl describe`` shows events that name its UID only."""
+        try:
+            stored = await self._api.find(ObjectKey.of(tell.about))
+            await post(replace(tell, about=stored or tell.about))
+        except ClusterError as error:
+            _LOG.warning("a change of capabilities was not told", error=str(error))

@@ -21,6 +21,7 @@ from webhook.controller.upkeep import Upkeep
 from webhook.groups import (
     asks_for_gang,
     has_lost_scheduling,
+    is_delegated,
     is_native,
     is_recorded_for_pods,
     owners_above,
@@ -243,9 +244,9 @@ class Controller:
 
 
 def _is_attached(workload: Object) -> bool:
-    """Tell whether a workload has a group by us, or wants one."""
+    """Tell whether a workload has a group by us, or wants one, or was promised one."""
     recorded = bool(recorded_names(workload)) or is_native(workload) or is_recorded_for_pods(workload)
-    return recorded or has_lost_scheduling(workload) or asks_for_gang(workload)
+    return recorded or has_lost_scheduling(workload) or is_delegated(workload) or asks_for_gang(workload)
 
 
 def _place(tell: Tell) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from webhook.groups import (
     asks_for_gang,
     check_capabilities,
     has_lost_scheduling,
+    is_delegated,
     is_finished,
     is_job,
     is_native,
@@ -28,6 +29,7 @@ from webhook.groups import (
     planned_by_kubernetes,
     recorded_names,
     recorded_policy,
+    tell_delegated,
     tell_fields_dropped,
     tell_not_grouped,
     tell_scheduling_dropped,
@@ -74,7 +76,7 @@ class Upkeep:
         """Return what is to be done for a workload that carries our record; of any other only what its user must be told."""
         if metadata_of(workload).get("deletionTimestamp") or is_finished(workload):
             return ()
-        if is_native(workload):
+        if is_native(workload) or is_delegated(workload):
             return tuple(self._native_waits(workload))
         if has_lost_scheduling(workload):
             return (tell_scheduling_dropped(workload),)
@@ -162,7 +164,10 @@ class Upkeep:
         if waited < self.native_seconds:
             yield Recheck(after_seconds=max(self.native_seconds - waited, 0.1), reason="the Job controller has its turn")
             return
-        yield Tell(about=workload, reason="NativeGroupMissing", message=_NATIVE_GROUP_MISSING)
+        if is_delegated(workload):
+            yield tell_delegated(workload, self.snapshot)
+        else:
+            yield Tell(about=workload, reason="NativeGroupMissing", message=_NATIVE_GROUP_MISSING)
         yield Recheck(after_seconds=_HOLD_SECONDS, reason="no PodGroup of the Job controller")
 
     def _wait(self, workload: Object, group: PlannedGroup) -> Iterator[PlannedAction]:

@@ -36,6 +36,7 @@ from webhook.late import late_names
 if TYPE_CHECKING:
     from webhook.groups.building import GroupItem, Wrong, check_item, plan_item
     from webhook.groups.causes import Cause, why_waiting
+    from webhook.groups.delegated import is_delegated, tell_delegated
     from webhook.groups.dropped import (
         asks_for_gang,
         has_lost_its_group,
@@ -77,6 +78,7 @@ __all__ = [
     "has_lost_scheduling",
     "has_native_scheduling",
     "is_cron_jobs",
+    "is_delegated",
     "is_draining_queue",
     "is_finished",
     "is_job",
@@ -110,6 +112,7 @@ __all__ = [
     "seen_keys",
     "stamp",
     "still_to_run",
+    "tell_delegated",
     "tell_fields_dropped",
     "tell_gates",
     "tell_not_grouped",
@@ -124,6 +127,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
         {
             "building": ("GroupItem", "Wrong", "check_item", "plan_item"),
             "causes": ("Cause", "why_waiting"),
+            "delegated": ("is_delegated", "tell_delegated"),
             "dropped": (
                 "asks_for_gang",
                 "has_lost_its_group",

@@ -112,6 +112,13 @@ _WAITS = _notes(
         "create the Job again.",
     ),
     (
+        "DelegatedGroupMissing",
+        "The Job leaves its group to its owner (`scheduling.k8s.io/group-template-name`), and has none: its pods run one by one, "
+        "or it never gets any. Kubernetes says nothing about it.",
+        "The message says what is missing of the owner's Workload. The simplest is the label `gangwarden.dev/gang` on the owner: "
+        "then all pods of its Jobs are one group.",
+    ),
+    (
         "GroupNotPlanned",
         "The recorded policy can no longer say what the group is: an expression fails, params are missing, an annotation is not "
         "a number. The pods wait.",
