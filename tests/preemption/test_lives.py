@@ -156,6 +156,12 @@ class Lives(RuleBasedStateMachine):
             other = {"apiVersion": "batch/v1", "kind": "Job", "name": "other", "uid": "other", "controller": True}
             self.cluster.make_pod(0)["metadata"] |= {"ownerReferences": [other], "labels": {}}
 
+    @rule(pick=PICK)
+    def a_stranger_goes(self, pick: int) -> None:
+        strangers = [one for one in self.cluster.pods.values() if not self.cluster.is_own(one)]
+        assume(strangers)
+        self.cluster.delete_pod(strangers[pick % len(strangers)])
+
     # What befalls nodes
 
     def _node(self, pick: int) -> str:
@@ -237,10 +243,12 @@ class Lives(RuleBasedStateMachine):
         if look.turn.began:
             self._check_budget(look)
             self._check_whole(look)
+            self._check_loss(look)
 
     def _check_nobody_else(self, look: Look) -> None:
-        names = {write.key.name for write in look.done if isinstance(write, Evict | Delete)}
-        assert names <= {named(one) for one in look.facts.members}, "took a pod that is no member"
+        taken = {write.key.name for write in look.done if isinstance(write, Evict | Delete)}
+        pods = (*look.facts.members, *look.facts.strangers)
+        assert taken <= {named(one) for one in pods if self.cluster.is_own(one)}, "took a pod that is no member"
         if self.owner == "MultiKueue":
             assert not [write for write in look.done if isinstance(write, Suspend | Resume | Evict | Delete)], (
                 "touched another system's"
@@ -257,6 +265,14 @@ class Lives(RuleBasedStateMachine):
         going = [one for one in call_roll(look.facts).unfinished if not metadata_of(one).get("deletionTimestamp")]
         costing = [one for one in going if one["status"]["phase"] == "Running"]
         assert look.allowed is None or look.allowed >= len(costing), "budgets were not asked"
+
+    def _check_loss(self, look: Look) -> None:
+        strangers = {metadata_of(one)["uid"] for one in look.facts.strangers}
+        assert look.health.losses, "began without a loss"
+        assert not strangers & {loss.uid for loss in look.health.losses}, "took a stranger's end for a loss"
+        job = look.facts.owner or {}
+        succeeded = [one for one in look.facts.members if one["status"]["phase"] == "Succeeded"]
+        assert job["spec"]["completions"] is not None or not succeeded, "took the rest of a work queue, which completes it"
 
     def _check_whole(self, look: Look) -> None:
         if any(isinstance(write, Suspend) for write in look.turn.writes):
