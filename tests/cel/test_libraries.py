@@ -25,6 +25,8 @@ def evaluate(text: str) -> Any:
         "'%.300f'.format([1.5]).size() == 46 && '%.40000f'.format([0.1]).size() == 66 && '%.65556e'.format([1.5]).size() == 20",
         "'%.10000009f'.format([1.5]).startsWith('1.5') && '%.10000010f'.format([1.5]) == '%!(NOVERB)'",
         "'%.9223372036854775807e'.format([double('NaN')]) == '%!(NOVERB)' && '%.383f'.format([1e-100]).endsWith('59375')",
+        "isQuantity('1e5000') && quantity('1e4294967296') == quantity('1') && quantity('1e-4294967293') == quantity('1k')",
+        "quantity('1E').sub(quantity('1.50')).asApproximateFloat() == 1e18",
         "sign(quantity('-1')) == -1 && quantity('0.1').asApproximateFloat() == 0.1",
         "ip('::1').isLoopback() && ip('2001:db8::1').isGlobalUnicast() && ip('10.0.0.1').family() == 4",
         "!isIP('1.2.3') && !isIP('01.2.3.4') && !isIP('fe80::1%eth0') && !isIP('::ffff:1.2.3.4')",

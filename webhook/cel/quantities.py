@@ -39,13 +39,19 @@ class Small(NamedTuple):
 
 
 class Quantity(Opaque):
-    """A quantity. ``is_derived`` marks results of ``add`` and ``sub``: Go returns a pointer there, which is equal to nothing."""
+    """A quantity. ``is_derived`` marks results of ``add`` and ``sub``: Go returns a pointer there, which is equal to nothing.
 
-    __slots__ = ("format", "is_derived", "nano", "small", "text")
+    ``decimals`` is the scale of Go's big decimal where there is no small value; only a double made of it depends on that.
+    """
+
+    __slots__ = ("decimals", "format", "is_derived", "nano", "small", "text")
     cel_type = types.QUANTITY
 
-    def __init__(self, nano: int, small: Small | None, format_: Format, *, text: str = "", is_derived: bool = False) -> None:
+    def __init__(
+        self, nano: int, small: Small | None, format_: Format, *, text: str = "", is_derived: bool = False, decimals: int = 9
+    ) -> None:
         self.nano, self.small, self.format, self.text, self.is_derived = nano, small, format_, text, is_derived
+        self.decimals = decimals if small is None else -small.scale
 
     def equals(self, other: Any) -> bool:
         """Compare by value; raises EvaluationError for a result of ``add`` or ``sub`` on the right, as the API server does."""
@@ -92,8 +98,10 @@ def _read_suffix(suffix: str) -> tuple[int, Format]:
         return _DECIMAL[suffix], "DecimalSI"
     if suffix in _BINARY:
         return _BINARY[suffix], "BinarySI"
-    if suffix[:1] in ("e", "E") and re.fullmatch(r"[+-]?[0-9]{1,18}", suffix[1:], re.ASCII):
-        return int(suffix[1:]), "DecimalExponent"
+    if suffix[:1] in ("e", "E") and re.fullmatch(r"[+-]?0*[0-9]{1,19}", suffix[1:], re.ASCII):
+        power = int(suffix[1:])
+        if INT_MIN <= power <= INT_MAX:
+            return (power + 2**31) % 2**32 - 2**31, "DecimalExponent"  # an int32 (suffix.go, interpret)
     raise EvaluationError("unable to parse quantity's suffix", "parse")
 
 
@@ -119,10 +127,11 @@ def _is_canonical(value: int, digits: str, scale: int, power: int, format_: Form
 def _read_large(sign: str, whole: str, fraction: str, power: int, format_: Format) -> Quantity:
     number = int((whole + fraction)[:4_000] or "0")
     if len(whole) + len(fraction) > 4_000 or power > _LARGEST_EXPONENT:
-        raise EvaluationError("unable to parse numeric part of quantity", "parse")
+        raise EvaluationError("quantities of thousands of digits are not supported", "range")
     if format_ == "BinarySI":
         nano = _round_up(number * 2**power * _BILLION, len(fraction))
-        nano = min(nano, INT_MAX * _BILLION)
+        if nano > INT_MAX * _BILLION:
+            return Quantity(INT_MAX * _BILLION * (-1 if sign == "-" else 1), None, format_, decimals=0)
         if 0 < nano < _BILLION:
             format_ = "DecimalSI"
     else:
@@ -151,8 +160,9 @@ def approximate(quantity: Quantity) -> float:
     """Return a double near the value."""
     try:
         if quantity.small is None:
-            return float(quantity.nano) * 1e-9
-        value, scale = quantity.small
+            value, scale = quantity.nano // 10 ** (9 - quantity.decimals), -quantity.decimals
+        else:
+            value, scale = quantity.small
         return float(value) if scale == 0 else float(value) * float(f"1e{scale}")
     except OverflowError:
         return float("inf") if quantity.nano > 0 else float("-inf")
@@ -163,7 +173,7 @@ def combine(left: Quantity, right: Quantity, sign: int) -> Quantity:
     format_ = right.format if left.nano == 0 else left.format
     small = _combine_small(left.small, right.small, sign) if left.small is not None and right.small is not None else None
     nano = left.nano + sign * right.nano if small is None else small.value * 10 ** (small.scale + 9)
-    return Quantity(nano, small, format_, is_derived=True)
+    return Quantity(nano, small, format_, is_derived=True, decimals=max(left.decimals, right.decimals))
 
 
 def _combine_small(left: Small, right: Small, sign: int) -> Small | None:

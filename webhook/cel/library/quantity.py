@@ -10,8 +10,8 @@ from webhook.cel.quantities import Quantity, Small, approximate, combine, is_int
 def _is_quantity(text: str) -> bool:
     try:
         parse_quantity(text)
-    except EvaluationError:
-        return False
+    except EvaluationError as error:
+        return error.kind == "range"
     return True
 
 
