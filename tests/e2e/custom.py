@@ -54,9 +54,13 @@ def _serve(cluster: ControlPlane) -> None:
 
 
 def job_set(name: str, namespace: str, *, cpu: str = "3", **pods_of: int) -> Object:
-    """A JobSet that asks for a gang: one Job per word, with so many pods."""
+    """A JobSet that asks for a gang: one Job per word, with so many pods.
+
+    Its Jobs leave their groups to it as well, in Kubernetes' own words, which Gangwarden's group goes before.
+    """
+    meta = {"annotations": {"scheduling.k8s.io/group-template-name": "workers"}}
     steps = [
-        {"name": step, "replicas": 1, "template": {"spec": job(name, namespace, pods=pods, cpu=cpu)["spec"]}}
+        {"name": step, "replicas": 1, "template": {"metadata": meta, "spec": job(name, namespace, pods=pods, cpu=cpu)["spec"]}}
         for step, pods in pods_of.items()
     ]
     return {
@@ -75,7 +79,8 @@ def play_controller(client: Client, owner: Object) -> None:
         made = {
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "metadata": {
+            "metadata": step["template"]["metadata"]
+            | {
                 "name": f"{meta['name']}-{step['name']}-0",
                 "namespace": meta["namespace"],
                 "ownerReferences": [reference | {"controller": True, "blockOwnerDeletion": True}],

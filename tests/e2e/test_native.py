@@ -10,7 +10,7 @@ import pytest
 
 from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS, ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.scenes import is_bound
+from tests.controlplane.scenes import is_bound, job
 from tests.e2e.installation import CANARY, SHIPPED, Installation, labelled_job, running
 from webhook.cluster import Api, connect, job_controller_makes_groups
 
@@ -97,6 +97,41 @@ def test_a_policy_that_insists_refuses_what_cannot_be(native: ControlPlane, spac
     with running(native, policies, tmp_path) as made, pytest.raises(ApiError) as refusal:
         wait_for(lambda: made.client.create(asked, dry_run=True) is None, seconds=PATIENCE_SECONDS, what="it is refused")
     assert "no DNS label" in str(refusal.value)
+
+
+def test_a_job_that_leaves_its_group_to_its_owner_gets_it_or_says_what_is_missing(installed: Installation, space: str) -> None:
+    """Kubernetes is silent about the second: its pods run one by one, and it never gets a group."""
+    client = installed.client
+    for owner in ("declaring", "silent"):
+        client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": owner, "namespace": space}})
+    template = {"name": "workers", "schedulingPolicy": {"gang": {"minCount": 2}}}
+    reference = {"apiGroup": "", "kind": "ConfigMap", "name": "declaring"}
+    spec = {"controllerRef": reference, "podGroupTemplates": [template]}
+    meta = {"name": "declared", "namespace": space}
+    client.create({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": meta, "spec": spec})
+    for owner in ("silent", "declaring"):
+        stored = client.get("v1/configmaps", space, owner)
+        child = job(f"of-{owner}", space, pods=2)
+        child["metadata"] |= {
+            "annotations": {"scheduling.k8s.io/group-template-name": "workers"},
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": stored["metadata"]["uid"], "controller": True}
+            ],
+        }
+        client.create(child)
+    wait_for(lambda: _bound(client, space, 4), seconds=PATIENCE_SECONDS, what="all are bound")
+    (group,) = groups(client, space)
+    grouped = [pod for pod in client.list(PODS, space) if "schedulingGroup" in pod["spec"]]
+    assert {pod["metadata"]["labels"]["job"] for pod in grouped} == {"of-declaring"}
+    assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in grouped} == {group["metadata"]["name"]}
+
+    def told() -> list[tuple[str, str]]:
+        found = [event for event in client.list(EVENTS, space) if event["reason"] == "DelegatedGroupMissing"]
+        return [(event["involvedObject"]["name"], event["message"]) for event in found]
+
+    ((name, message),) = wait_for(told, seconds=PATIENCE_SECONDS, what="the other Job says why")
+    assert name == "of-silent"
+    assert "there is no Workload whose spec.controllerRef is ConfigMap silent" in message
 
 
 def _bound(client: Client, namespace: str, count: int) -> list[dict[str, Any]]:
