@@ -8,7 +8,7 @@ ONCE ?=
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast soak bench lint cluster venv lock controlplane clean
+.PHONY: help run test test-fast soak bench lint cluster venv lock controlplane wheel sbom image clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,8 +51,19 @@ cluster: $(READY) controlplane ## a real control plane with Gangwarden on it, un
 controlplane: $(READY) ## build etcd, Kubernetes, kwok and helm once into the cache
 	@$(BIN)/python -m tests.controlplane.build
 
-lock: $(READY) ## renew requirements.lock from pyproject.toml
+lock: $(READY) ## renew the lock files from pyproject.toml: requirements.lock, and of it what the image needs
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra dev pyproject.toml --output-file requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraints requirements.lock pyproject.toml --output-file requirements-runtime.lock
+
+wheel: $(READY) ## the wheel in dist/, the same bytes for the same commit
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -t wheel -d dist
+
+sbom: $(READY) ## what is in the image besides ours, as CycloneDX in dist/gangwarden.cdx.json
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --output-reproducible --of JSON --pyproject pyproject.toml --mc-type application -o dist/gangwarden.cdx.json requirements-runtime.lock
+
+image: ## the container image gangwarden:<version>; needs docker
+	@docker build --build-arg SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) -t gangwarden:$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) .
 
 clean: ## remove the virtual environment and caches of this checkout
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -81,6 +83,21 @@ def test_metadata_name_the_licence_the_commands_and_the_oldest_python(wheel: Pat
     )
     assert "gangwarden = webhook.cli:main" in commands
     assert "kubectl-gangwarden = webhook.cli:main" in commands
+
+
+def test_the_same_sources_make_the_same_bytes_wherever_and_whenever_they_are_built(wheel: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    for name in filter(
+        None,
+        run(
+            "git", "ls-files", "-z", "pyproject.toml", "README.md", "LICENSE", ".gitignore", "webhook", "policies", "certs"
+        ).split("\0"),
+    ):
+        if (ROOT / name).exists():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, copy / name)  # with times of its own
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=copy)
+    assert hashlib.sha256((tmp_path / wheel.name).read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
 
 
 @pytest.fixture(scope="module")

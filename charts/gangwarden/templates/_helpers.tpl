@@ -109,8 +109,9 @@ capabilities: {drop: [ALL]}
   configMap:
     name: {{ required "policies.configMap names the ConfigMap (policies.source is configMap)" .Values.policies.configMap }}
 {{- else if eq .Values.policies.source "volume" }}
+{{- if not .Values.policies.volume }}{{ fail "policies.volume is a volume source (policies.source is volume)" }}{{ end }}
 - name: policies
-  {{- required "policies.volume is a volume source (policies.source is volume)" .Values.policies.volume | toYaml | nindent 2 }}
+  {{- toYaml .Values.policies.volume | nindent 2 }}
 {{- end }}
 {{- end }}
 
