@@ -132,7 +132,7 @@ class Counted:
 class Bench:
     """A keeper with fakes around it."""
 
-    def __init__(self, *objects: Object, policies: PolicySet = POLICIES, pause: float = 0.01) -> None:
+    def __init__(self, *objects: Object, policies: PolicySet = POLICIES, pause: float = 0.01, **settings: Any) -> None:
         self.feed = FakeFeed()
         self.hands, self.counted = FakeHands(self.feed), Counted()
         self.keeper = Keeper(
@@ -140,7 +140,7 @@ class Bench:
             self.hands,
             Holder(policies),
             lambda _: FakeWorld(),
-            DisruptionSettings(settle_seconds=0.0),
+            DisruptionSettings(settle_seconds=0.0, **settings),
             replace(QUICK, backoff_initial_seconds=pause, backoff_limit_seconds=max(pause, 0.04)),
             members=MemberIndex(self.feed),
             recorder=self.counted,
@@ -195,6 +195,23 @@ async def test_nothing_is_done_while_another_leads() -> None:
     bench.feed.put(member(0, **DELETED))
     await bench.settle()
     assert bench.hands.asked == []
+
+
+async def test_without_restarts_it_is_told_and_counted() -> None:
+    async with Bench(*RUNNING, restarts=False) as bench:
+        bench.feed.put(member(0, **DELETED))
+        await bench.hands.until(lambda: bool(bench.hands.told()))
+        assert (bench.hands.words(), bench.hands.told()) == ([], {"GroupLostMember"})
+        assert bench.counted.states[-1] is GroupState.LOST_A_MEMBER
+
+
+async def test_without_restarts_what_is_under_way_is_brought_to_its_end() -> None:
+    async with Bench(*RUNNING) as first:
+        first.feed.put(member(0, **DELETED))
+        await first.hands.until(lambda: "Awaiting" in first.hands.words())
+    async with Bench(*first.feed.objects.values(), restarts=False) as second:
+        second.take_all_away()
+        await second.hands.until(lambda: "Resume" in second.hands.words())
 
 
 async def test_what_was_seen_to_go_while_another_led_is_known() -> None:

@@ -163,13 +163,11 @@ class Keeper:
             self._recorder.gone(key)
             return True
         known = self._memory.of(facts.pod_group)
-        health = judge_health(since_restart(facts))
+        health = self._judge(facts)
         known.short_since = (known.short_since or facts.now) if health.is_short else None
         self._sightings.keep(key, health.losses)
         self._recorder.looked(key, judge_health(facts), [pod for pod in facts.members if not has_ended(pod)])
         seen = self._seen(facts, health, known)
-        if not self._settings.restarts:
-            return await self._watch_only(key, seen, queue)
         turn = plan_restart(seen)
         done = await self._carry_out(key, seen, turn, known)
         pauses = [pause for pause in (turn.again_seconds, health.look_again_seconds) if pause is not None]
@@ -177,15 +175,12 @@ class Keeper:
             queue.add_after(key, max(min(pauses), _SOON_SECONDS))
         return done
 
-    async def _watch_only(self, key: ObjectKey, seen: Seen, queue: WorkQueue[ObjectKey]) -> bool:
-        """Tell how a group is, and leave it so."""
-        health = seen.health
-        if health.is_restart_due:
-            health = replace(health, way_out="Restarts are switched off (--no-restarts), so it stays in part.")
-        if health.look_again_seconds is not None:
-            queue.add_after(key, max(health.look_again_seconds, _SOON_SECONDS))
-        await self._tell(_state_told(replace(seen, health=health)))
-        return True
+    def _judge(self, facts: GroupFacts) -> Health:
+        """Judge a group's members; without restarts it is told and counted, and what is under way is brought to its end."""
+        health = judge_health(since_restart(facts))
+        if self._settings.restarts or not health.is_restart_due:
+            return health
+        return replace(health, is_restart_due=False, way_out="Nothing is done about it: the controller runs with --no-restarts.")
 
     def _seen(self, facts: GroupFacts, health: Health, known: Remembered) -> Seen:
         by = next((loss.by for loss in health.losses if loss.by), "")
@@ -206,7 +201,8 @@ class Keeper:
     async def _carry_out(self, key: ObjectKey, seen: Seen, turn: Turn, known: Remembered) -> bool:
         """Do what a turn says, and remember it only once all of it is done: until then the same is planned again."""
         facts = seen.facts
-        writes = (*turn.writes, *(repair(facts) if turn.intent is None and facts.intent is None else ()))
+        is_idle = turn.intent is None and facts.intent is None
+        writes = (*turn.writes, *(repair(facts) if is_idle and self._settings.restarts else ()))
         carried = await self._hands.carry_out(writes) if writes else Carried()
         if carried.foreign and turn.intent is not None:
             turn = plan_abandon(replace(seen, facts=replace(facts, intent=turn.intent)), carried.foreign)
