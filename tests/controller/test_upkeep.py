@@ -126,18 +126,24 @@ def test_a_gate_that_seems_off_says_nothing_about_groups_that_exist() -> None:
     assert plan(JOB, *BOTH, capabilities=Capabilities()) == ()
 
 
-def test_a_topology_whose_gate_went_off_is_told_and_the_group_made_all_the_same() -> None:
+def test_a_topology_whose_gate_went_off_is_told_once_the_group_is_stored_without_it() -> None:
     policy = compiled(group(topology="'rack'"))
     workload = attached(policy=policy, surroundings=around(capabilities=TOPOLOGY)).build()
-    assert kinds(plan(workload, policies=PolicySet(workload=(bound(policy),)))) == ["PodGroup", "Workload", "GroupFieldDropped"]
-    kept = plan(workload, policies=PolicySet(workload=(bound(policy),)), capabilities=TOPOLOGY)
-    assert kinds(kept) == ["PodGroup", "Workload"]
+    policies = PolicySet(workload=(bound(policy),))
+    assert kinds(plan(workload, policies=policies)) == ["PodGroup", "Workload"]
+    young = OURS.at("metadata.creationTimestamp", "2026-01-01T00:59:30Z")
+    told, *_ = plan(workload, young.build(), WORKLOAD, *pods(4), policies=policies)
+    assert isinstance(told, Tell)
+    assert told.reason == "GroupFieldDropped"
+    assert "dropped schedulingConstraints from PodGroup train-0000000000: feature gate TopologyAware" in told.message
+    kept = young.at("spec.schedulingConstraints", {"topology": [{"key": "rack"}]}).build()
+    assert kinds(plan(workload, kept, WORKLOAD, *pods(4), policies=policies)) == []
 
 
-def _with(capabilities: Capabilities) -> Any:
-    from tests.admission.attaching import around
-
-    return around(capabilities=capabilities)
+def test_a_policy_that_asks_for_more_than_it_did_is_no_dropped_field() -> None:
+    old = OURS.at("metadata.creationTimestamp", CREATED).build()
+    asking = PolicySet(workload=(bound(compiled(group(topology="'rack'"))),))
+    assert kinds(plan(JOB, old, WORKLOAD, *pods(4), policies=asking)) == []
 
 
 def test_without_its_policy_what_is_missing_is_made_and_told() -> None:

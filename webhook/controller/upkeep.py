@@ -13,7 +13,6 @@ from webhook.groups import (
     GroupProblem,
     age_seconds,
     asks_for_gang,
-    check_capabilities,
     has_lost_scheduling,
     is_delegated,
     is_finished,
@@ -32,6 +31,7 @@ from webhook.groups import (
     tell_delegated,
     tell_fields_dropped,
     tell_not_grouped,
+    tell_parts_dropped,
     tell_scheduling_dropped,
     why_waiting,
 )
@@ -91,8 +91,7 @@ class Upkeep:
             plan, actions = self._plan(workload)
         except GroupProblem as problem:
             return self._unplanned(workload, problem, is_missing=bool(missing) or not names)
-        missing = missing or missing_groups(workload, (group.pod_group for group in plan.groups), self.snapshot)
-        return (*actions, *self._dropped(workload, plan, missing), *self._waits(workload, plan))
+        return (*actions, *tell_parts_dropped(workload, plan, self.snapshot, now=self.now), *self._waits(workload, plan))
 
     def _plan(self, workload: Object) -> tuple[GroupPlan, tuple[PlannedAction, ...]]:
         planning = Planning(
@@ -133,15 +132,6 @@ class Upkeep:
     def _hold(self, workload: Object, reason: str, message: str, *, after_seconds: float) -> tuple[PlannedAction, ...]:
         sentence = f"Its group objects are not created: {message}. Its pods wait until this is mended."
         return (Tell(about=workload, reason=reason, message=sentence), Recheck(after_seconds=after_seconds, reason=message))
-
-    def _dropped(self, workload: Object, plan: GroupPlan, missing: tuple[str, ...]) -> Iterator[PlannedAction]:
-        """Say what a new PodGroup loses to a gate that was switched off since admission: it is made all the same."""
-        try:
-            check_capabilities(
-                tuple(group for group in plan.groups if group.count and group.pod_group in missing), self.capabilities
-            )
-        except GroupProblem as problem:
-            yield Tell(about=workload, reason="GroupFieldDropped", message=f"Its group was made without a part: {problem}.")
 
     def _waits(self, workload: Object, plan: GroupPlan) -> Iterator[PlannedAction]:
         if is_suspended(workload):

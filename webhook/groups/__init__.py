@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         has_lost_scheduling,
         tell_fields_dropped,
         tell_not_grouped,
+        tell_parts_dropped,
         tell_scheduling_dropped,
     )
     from webhook.groups.gates import tell_gates
@@ -116,6 +117,7 @@ __all__ = [
     "tell_fields_dropped",
     "tell_gates",
     "tell_not_grouped",
+    "tell_parts_dropped",
     "tell_scheduling_dropped",
     "why_waiting",
     "workload_object",
@@ -134,6 +136,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
                 "has_lost_scheduling",
                 "tell_fields_dropped",
                 "tell_not_grouped",
+                "tell_parts_dropped",
                 "tell_scheduling_dropped",
             ),
             "gates": ("tell_gates",),

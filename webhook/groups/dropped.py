@@ -7,14 +7,18 @@ Whoever wrote the field sees it accepted (pkg/registry/batch/job/strategy.go and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from webhook.groups.claims import NO_GROUP_OBJECTS, has_native_scheduling, reason_to_leave_alone
 from webhook.groups.names import is_record_of_its_own, recorded_names, recorded_route
 from webhook.groups.native import is_job
+from webhook.groups.objects import pod_group_object
 from webhook.groups.paths import read_path
+from webhook.groups.states import age_seconds
 from webhook.model.actions import Tell
-from webhook.model.groups import GANG_LABEL, Route
-from webhook.model.objects import Object, labels_of, metadata_of
+from webhook.model.groups import GANG_LABEL, SCHEDULING_GROUP, GroupPlan, Route
+from webhook.model.objects import Object, ObjectKey, labels_of, metadata_of
+from webhook.model.snapshot import Snapshot
 
 _TEMPLATE = "spec.template"
 _GATES = {
@@ -23,6 +27,9 @@ _GATES = {
     "disruptionMode": "GenericWorkload",
 }
 """Fields that the Job controller copies from a Job into its PodGroup as they are, and the gates that keep them there."""
+
+_YOUNG_SECONDS = 60.0
+"""An older group may be of a time when its policy asked for less."""
 
 
 def asks_for_gang(workload: Object) -> bool:
@@ -73,3 +80,21 @@ def tell_fields_dropped(job: Object, pod_group: Object) -> Iterator[Tell]:
         f"feature gate {gates} is off there. The pods start without it. Turn the gate on and create the Job again."
     )
     yield Tell(about=job, reason="GroupFieldDropped", message=message)
+
+
+def tell_parts_dropped(owner: Object, plan: GroupPlan, snapshot: Snapshot, *, now: datetime) -> Iterator[Tell]:
+    """Say on a workload what the PodGroups lack that were just made for it, though its policy asks for it."""
+    namespace = str(metadata_of(owner).get("namespace") or "")
+    for group in plan.groups:
+        found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, group.pod_group))
+        if found is None or age_seconds(found, now) > _YOUNG_SECONDS:
+            continue
+        wanted = pod_group_object(owner, plan, group)["spec"]
+        lost = [name for name in _GATES if wanted.get(name) and not found["spec"].get(name)]
+        if lost:
+            gates = " and ".join(_GATES[name] for name in lost)
+            message = (
+                f"The API server dropped {' and '.join(lost)} from PodGroup {group.pod_group}: feature gate {gates} is off there. "
+                "The pods start without it. Turn the gate on and create the workload again."
+            )
+            yield Tell(about=owner, reason="GroupFieldDropped", message=message)
