@@ -94,7 +94,7 @@ def tell_parts_dropped(owner: Object, plan: GroupPlan, snapshot: Snapshot, *, no
         if lost:
             gates = " and ".join(_GATES[name] for name in lost)
             message = (
-                f"The API server dropped {' and '.join(lost)} from PodGroup {group.pod_group}: feature gate {gates} is off there. "
-                "The pods start without it. Turn the gate on and create the workload again."
+                f"The API server dropped {' and '.join(lost)} from PodGroup {group.pod_group}: feature gate {gates} is off "
+                "there. The pods start without it. Turn the gate on and create the workload again."
             )
             yield Tell(about=owner, reason="GroupFieldDropped", message=message)
