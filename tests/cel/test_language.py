@@ -42,6 +42,12 @@ def evaluate(text: str) -> Any:
             id="times as text",
         ),
         pytest.param("timestamp('2024-01-01T01:00:00Z').getHours('America/New_York')", 20, id="hours in a zone"),
+        pytest.param(
+            "[timestamp(0).getMinutes('+01:61'), timestamp(0).getMinutes('-1:-1'), timestamp(0).getFullYear('9999999:0')]",
+            [1, 1, 1941],
+            id="an offset may be any number of hours and minutes",
+        ),
+        pytest.param("timestamp(0).getHours('Local')", 0, id="API servers are taken to live in UTC"),
         pytest.param("int(timestamp('1969-12-31T23:59:59.5Z'))", -1, id="seconds are cut downwards"),
         pytest.param("duration('1ns') + duration('999ns') == duration('1us')", True, id="nanoseconds count"),
         pytest.param("[1, 2, 3].map(x, x > 1, x * x)", [4, 9], id="map with a filter"),

@@ -121,7 +121,7 @@ def read_offset(name: str, timestamp: Timestamp) -> int:
     hours, colon, minutes = name.partition(":")
     if colon:
         return _read_offset(name, hours, minutes)
-    if name in ("", "UTC"):
+    if name in ("", "UTC", "Local"):  # the local time of API servers
         return 0
     if len(name) > _LONGEST_ZONE:
         raise EvaluationError(f"unknown time zone {name[:_LONGEST_ZONE]}…", "conversion")
@@ -135,9 +135,12 @@ def read_offset(name: str, timestamp: Timestamp) -> int:
 
 
 def _read_offset(name: str, hours: str, minutes: str) -> int:
+    """Read hours and minutes, any number of them: a duration is made of them, which wraps around (common/stdlib, inTimeZone)."""
     for part in (hours, minutes):
-        if not re.fullmatch(r"[+-]?\d{1,9}", part, re.ASCII):
+        if not re.fullmatch(r"[+-]?0{0,99}\d{1,19}", part, re.ASCII):
             raise EvaluationError(f'strconv.Atoi: parsing "{part}": invalid syntax', "conversion")
-    if not 0 <= int(minutes) <= 59:
-        raise EvaluationError(f"timezone offset minutes out of range [0, 59]: {name}", "conversion")
-    return 60 * (int(hours) * 60 + (-int(minutes) if name.startswith("-") else int(minutes)))
+        if not INT_MIN <= int(part) <= INT_MAX:
+            raise EvaluationError(f'strconv.Atoi: parsing "{part}": value out of range', "conversion")
+    east = int(hours) * 60 + (-int(minutes) if name.startswith("-") else int(minutes))
+    nanoseconds = (east * 60 * SECOND + 2**63) % 2**64 - 2**63
+    return abs(nanoseconds) // SECOND * (-1 if nanoseconds < 0 else 1)
