@@ -233,6 +233,21 @@ async def test_a_snapshot_that_is_behind_begins_nothing_twice() -> None:
         assert bench.hands.words().count("Suspending") == 1
 
 
+async def test_a_workload_from_before_our_write_says_nothing_about_it() -> None:
+    """The watch may lag behind by more than a moment; a Job that looks running is not somebody's who resumed it."""
+    old = JOB | {"metadata": JOB["metadata"] | {"resourceVersion": "7"}}
+    bench = Bench(old, *RUNNING[1:])
+    bench.hands.answers = [Carried(version=9)]
+    async with bench:
+        bench.feed.put(member(0, **DELETED))
+        await bench.hands.until(lambda: "Suspend" in bench.hands.words())
+        bench.feed.put(member(1, **DELETED))
+        await bench.settle()
+        assert bench.hands.words() == ["Suspending", "Suspend"]
+        bench.feed.put(old | {"metadata": old["metadata"] | {"resourceVersion": "9"}, "spec": old["spec"] | {"suspend": True}})
+        await bench.hands.until(lambda: "Awaiting" in bench.hands.words())
+
+
 async def test_a_step_that_failed_is_done_again() -> None:
     bench = Bench(*RUNNING)
     bench.hands.answers = [Carried(shortfall=AWAY), Carried(shortfall=AWAY)]

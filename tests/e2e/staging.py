@@ -101,7 +101,10 @@ class Gang:
         """Wait until it is whole again, and see that this came about all at once and was told."""
         pods = wait_for(lambda: self.is_new(size), seconds=seconds, what=f"{self.name} is whole again")
         self.together(pods)
-        wait_for(lambda: self.told("GroupRestarted"), seconds=30, what="its end is told")
+        ended = wait_for(
+            lambda: self.told("GroupRestarted") or self.told("GroupRestartAbandoned"), seconds=30, what="its end is told"
+        )
+        assert self.told("GroupRestarted"), ended
         begun = _ID.findall(self.told("GroupRestarting"))
         assert begun, self.events()
         assert set(begun) & set(_ID.findall(self.told("GroupRestarted")))

@@ -12,10 +12,11 @@ from prometheus_client import CollectorRegistry
 
 from webhook.admission import SnapshotWorld
 from webhook.cli.recording import GroupRecorder
-from webhook.cluster import Api, Elector, EventRecorder, Executor, Failed, Moot, Outcome, SnapshotFeed
+from webhook.cluster import Api, Done, Elector, EventRecorder, Executor, Failed, Moot, Outcome, SnapshotFeed
 from webhook.controller import Carried, Controller, Keeper, MemberIndex, Shortfall
-from webhook.model.actions import Evict, PlannedAction, Tell
+from webhook.model.actions import Evict, PlannedAction, Resume, Suspend, Tell
 from webhook.model.groups import Capabilities
+from webhook.model.objects import version_of
 from webhook.model.snapshot import Snapshot
 from webhook.policies import PolicyStore
 from webhook.rules import ClusterView
@@ -45,7 +46,13 @@ class FencedActor:
         """Perform actions in order, and say as well what somebody else has a hand on."""
         outcomes = await self._executor.perform(actions)
         foreign = next((outcome.because for outcome in outcomes if isinstance(outcome, Moot) and outcome.is_foreign), "")
-        return Carried(shortfall=_shortfall(outcomes), foreign=foreign)
+        return Carried(shortfall=_shortfall(outcomes), foreign=foreign, version=_version(outcomes))
+
+
+def _version(outcomes: Sequence[Outcome]) -> int:
+    """Return the version of the workload that was suspended or resumed; 0 where none was."""
+    stored = [one.object for one in outcomes if isinstance(one, Done) and isinstance(one.action, Suspend | Resume)]
+    return max((version_of(obj) for obj in stored if obj), default=0)
 
 
 def _shortfall(outcomes: Sequence[Outcome]) -> Shortfall | None:

@@ -115,20 +115,20 @@ class Executor:
     async def _perform_on_one(self, action: _OnOne) -> Outcome:
         """Perform what is about one object by its UID: moot when that object is gone, or another has its name."""
         try:
-            moot = await self._write(action)
+            found = await self._write(action)
         except ClusterError as error:
             if error.status == 404:
                 return Moot(action, "it is gone already")
             if error.status == 409:
                 return Moot(action, "another object has its name now")
             raise
-        if moot:
-            _LOG.info("not needed", action=type(action).__name__, key=str(action.key), because=moot.because)
-            return Moot(action, *moot)
+        if isinstance(found, NotNeeded):
+            _LOG.info("not needed", action=type(action).__name__, key=str(action.key), because=found.because)
+            return Moot(action, *found)
         _LOG.info("done", action=type(action).__name__, key=str(action.key), reason=action.reason)
-        return Done(action)
+        return Done(action, found)
 
-    async def _write(self, action: _OnOne) -> NotNeeded | None:
+    async def _write(self, action: _OnOne) -> NotNeeded | Object | None:
         match action:
             case Delete():
                 await self._api.delete(action.key, uid=action.uid, grace_seconds=0 if action.force else None)

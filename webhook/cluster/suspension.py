@@ -26,19 +26,18 @@ class NotNeeded(NamedTuple):
     """Somebody else holds the field."""
 
 
-async def suspend(api: Api, action: Suspend) -> NotNeeded | None:
-    """Suspend a workload; returns why that is moot. Raises ClusterError."""
+async def suspend(api: Api, action: Suspend) -> NotNeeded | Object:
+    """Suspend a workload; returns it as stored, or why that is moot. Raises ClusterError."""
     found = await api.get(action.key)
     if metadata_of(found).get("uid") != action.uid:
         return NotNeeded("another object has its name now")
     if _value(found, action.path) is True:
-        return _held_by_others(found, action.path)
-    await api.merge_patch(action.key, _patch(action.path, value=True, uid=action.uid), manager=RESTART_MANAGER)
-    return None
+        return _held_by_others(found, action.path) or found
+    return await api.merge_patch(action.key, _patch(action.path, value=True, uid=action.uid), manager=RESTART_MANAGER)
 
 
-async def resume(api: Api, action: Resume) -> NotNeeded | None:
-    """End a suspension that we hold alone; returns why that is moot. Raises ClusterError."""
+async def resume(api: Api, action: Resume) -> NotNeeded | Object:
+    """End a suspension that we hold alone; returns the workload as stored, or why that is moot. Raises ClusterError."""
     for attempt in range(1, _ATTEMPTS + 1):
         found = await api.get(action.key)
         if metadata_of(found).get("uid") != action.uid:
@@ -50,12 +49,10 @@ async def resume(api: Api, action: Resume) -> NotNeeded | None:
         patch = _patch(action.path, value=False, uid=action.uid)
         patch["metadata"]["resourceVersion"] = metadata_of(found)["resourceVersion"]
         try:
-            await api.merge_patch(action.key, patch, manager=RESTART_MANAGER)
+            return await api.merge_patch(action.key, patch, manager=RESTART_MANAGER)
         except ClusterError as error:
             if error.status != 409 or attempt == _ATTEMPTS:
                 raise
-        else:
-            return None
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 

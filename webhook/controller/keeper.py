@@ -27,7 +27,7 @@ from webhook.groups import has_ended
 from webhook.model.actions import PlannedAction, Tell
 from webhook.model.disruption import GroupState, Health, Step
 from webhook.model.groups import SCHEDULING_GROUP
-from webhook.model.objects import Kind, Object, ObjectKey
+from webhook.model.objects import Kind, Object, ObjectKey, version_of
 from webhook.model.snapshot import Snapshot
 from webhook.preemption import (
     GroupFacts,
@@ -51,7 +51,7 @@ from webhook.settings import ControllerSettings, DisruptionSettings
 _LOG = structlog.get_logger(__name__)
 KEEPER_KINDS = (Kind("", "v1", "Node"), Kind("policy", "v1", "PodDisruptionBudget"))
 """What it follows besides the kinds of the upkeep."""
-_SOON_SECONDS = 0.1
+_SOON_SECONDS, _BEHIND_SECONDS = 0.1, 0.5
 _UTC_NOW = partial(datetime.now, UTC)
 
 
@@ -63,6 +63,8 @@ class Carried:
     """Why not all were done."""
     foreign: str = ""
     """What somebody else has a hand on, so that it was left."""
+    version: int = 0
+    """resourceVersion of the workload after it was suspended or resumed; 0: it was not."""
 
 
 class Hands(Protocol):
@@ -163,6 +165,9 @@ class Keeper:
             self._recorder.gone(key)
             return True
         known = self._memory.of(facts.pod_group)
+        if facts.owner is not None and version_of(facts.owner) < known.version:
+            queue.add_after(key, _BEHIND_SECONDS)
+            return True
         health = self._judge(facts)
         known.short_since = (known.short_since or facts.now) if health.is_short else None
         self._sightings.keep(key, health.losses)
@@ -210,6 +215,7 @@ class Keeper:
         if carried.shortfall is not None:
             await self._tell(_refused(seen, carried.shortfall))
             return False
+        known.version = max(known.version, carried.version)
         if turn.began:
             self._memory.note_begun(facts.now, facts.namespace_name, facts.owner_uid)
         if turn.intent is not None and turn.intent.step is Step.FORMING and known.intent != turn.intent:

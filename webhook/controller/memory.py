@@ -28,6 +28,8 @@ class Remembered:
     past: Past | None = None
     is_inherited: bool = False
     """What is under way was begun by another leader."""
+    version: int = 0
+    """Of the workload when we last suspended or resumed it: what the watch says of an earlier one is over."""
     short_since: datetime | None = None
     planned: tuple[object, PlannedGroup | None] = (None, None)
     """For which version of workload and policies, and what its policy asked for then."""

@@ -88,6 +88,12 @@ def metadata_of(obj: Object) -> Object:
     return found if isinstance(found, dict) else {}
 
 
+def version_of(obj: Object) -> int:
+    """Return an object's resourceVersion, which may be compared with others of its kind since 1.35 (KEP-5504); 0: none."""
+    found = str(metadata_of(obj).get("resourceVersion") or "")
+    return int(found) if found.isdecimal() else 0
+
+
 def labels_of(obj: Object) -> dict[str, str]:
     """Return an object's labels, or an empty mapping."""
     found = metadata_of(obj).get("labels")
