@@ -81,6 +81,16 @@ async def test_a_doubt_brings_the_next_look_at_once_and_a_canary_with_it(monkeyp
     assert cluster.told == ["CapabilitiesChanged", "DangerousGates"]
 
 
+@pytest.mark.parametrize("alpha", [(), ("CompositePodGroup",)], ids=["nobody asked", "asked for"])
+async def test_what_is_alpha_counts_where_it_was_asked_for_by_name(
+    monkeypatch: pytest.MonkeyPatch, alpha: tuple[str, ...]
+) -> None:
+    cluster = Cluster(monkeypatch, replace(MANAGED, composite_groups=True))
+    made = CapabilityWatch(None, tell=cluster.tell, alpha=alpha)  # type: ignore[arg-type]  # as above
+    await made.look_first(1)
+    assert made.current == replace(MANAGED, composite_groups=bool(alpha))
+
+
 async def test_a_doubt_before_the_first_look_is_none() -> None:
     CapabilityWatch(None).doubt()  # type: ignore[arg-type]  # nothing is asked
 

@@ -8,6 +8,30 @@ import pytest
 from click.testing import CliRunner
 
 from webhook.cli import processes
+from webhook.cli.cluster_process import ClusterProcess
+
+
+@pytest.mark.parametrize(
+    ("command", "follows"),
+    [(processes.serve_command, False), (processes.controller_command, True), (processes.run_command, True)],
+)
+def test_groups_of_groups_are_followed_by_who_makes_them_where_they_were_asked_for(
+    command, monkeypatch: pytest.MonkeyPatch, *, follows: bool
+) -> None:
+    seen = []
+
+    async def noted(self: ClusterProcess) -> None:
+        seen.append(any(kind.kind == "CompositePodGroup" for kind in self._kinds()))
+
+    monkeypatch.setattr(ClusterProcess, "run", noted)
+    for flags in ([], ["--enable-alpha=CompositePodGroup"]):
+        assert CliRunner().invoke(command, flags).exit_code == 0
+    assert seen == [False, follows]
+
+
+def test_alpha_is_asked_for_by_names_that_are_known() -> None:
+    told = CliRunner().invoke(processes.serve_command, ["--enable-alpha=Everything"])
+    assert (told.exit_code, "CompositePodGroup" in told.output) == (2, True)
 
 
 @pytest.mark.parametrize("command", [processes.serve_command, processes.controller_command, processes.run_command])

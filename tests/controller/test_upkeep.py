@@ -18,6 +18,7 @@ from webhook.groups import members_of, schedule
 from webhook.model.actions import Apply, PlannedAction, Recheck, Tell
 from webhook.model.groups import MIN_COUNT_ANNOTATION, TOPOLOGY_KEY_ANNOTATION, Capabilities, GroupPlan, PlannedGroup, Route
 from webhook.model.objects import Object
+from webhook.model.policies import CompositeSpec
 from webhook.model.snapshot import snapshot_of
 from webhook.rules import NEEDED_KINDS
 
@@ -144,6 +145,17 @@ def test_a_policy_that_asks_for_more_than_it_did_is_no_dropped_field() -> None:
     old = OURS.at("metadata.creationTimestamp", CREATED).build()
     asking = PolicySet(workload=(bound(compiled(group(topology="'rack'"))),))
     assert kinds(plan(JOB, old, WORKLOAD, *pods(4), policies=asking)) == []
+
+
+def test_a_tree_is_made_where_trees_are_on_and_its_workload_waits_where_they_went_off() -> None:
+    policy = compiled(group(composite="whole"), composites=(CompositeSpec(name="whole"),))
+    able = Capabilities(group_objects=True, composite_groups=True)
+    workload = attached(policy=policy, surroundings=around(capabilities=able)).build()
+    policies = PolicySet(workload=(bound(policy),))
+    assert kinds(plan(workload, policies=policies, capabilities=able)) == ["CompositePodGroup", "PodGroup", "Workload"]
+    held = plan(workload, policies=policies)
+    assert kinds(held) == ["GroupNotPlanned"]
+    assert "--enable-alpha=CompositePodGroup" in held[0].message  # type: ignore[union-attr]  # a Tell, as the line above says
 
 
 def test_without_its_policy_what_is_missing_is_made_and_told() -> None:

@@ -103,6 +103,60 @@ def test_a_group_may_be_no_gang(tmp_path: Path) -> None:
     assert (group.gang, group.disrupt_all) == (False, False)
 
 
+def whole(**parts: object) -> Object:
+    """A policy with one group of one group."""
+    inner = {"name": "workers", "members": {"path": "spec.template", "count": 2}}
+    document = workload()
+    document["spec"] = {name: value for name, value in document["spec"].items() if name != "podGroups"}
+    document["spec"]["compositePodGroups"] = [{"name": "whole", "podGroups": [inner], **parts}]
+    return document
+
+
+def test_groups_may_stand_in_groups(tmp_path: Path) -> None:
+    policy = loaded(
+        tmp_path,
+        whole(
+            instances="One",
+            schedulingPolicy={"gang": {"minGroupCountExpression": "1"}},
+            schedulingConstraints={"topology": [{"key": "example.com/rack"}]},
+        ),
+    )
+    (composite,), (group,) = policy.composites, policy.pod_groups
+    assert (composite.name, group.composite, group.name) == ("whole", "whole", "workers")
+    assert (composite.gang, composite.per_instance, composite.disrupt_all) == (True, False, True)
+    assert [one.text for one in composite.expressions] == ["1", '"example.com/rack"']
+
+
+def test_groups_in_groups_may_be_no_gang(tmp_path: Path) -> None:
+    loose = whole(schedulingPolicy={"basic": {}}, disruptionMode={"single": {}})
+    (composite,) = loaded(tmp_path, loose).composites
+    assert (composite.gang, composite.disrupt_all, composite.expressions) == (False, False, ())
+
+
+@pytest.mark.parametrize(
+    ("parts", "field", "message"),
+    [
+        ({"name": "workers"}, "podGroups[0].name", '"workers" is there twice'),
+        ({"name": "W"}, "name", "is not a name"),
+        ({"podGroups": []}, "podGroups", "required: 1 to 8 entries"),
+        ({"instances": "PerItem"}, "instances", '"PerItem" is not supported: use One or PerInstance'),
+        ({"schedulingPolicy": {"gang": {"minCount": 1}}}, "schedulingPolicy.gang.minCount", "unknown field"),
+        ({"schedulingPolicy": {"gang": {"minGroupCount": 0}}}, "schedulingPolicy.gang.minGroupCount", "must be at least 1"),
+        ({"compositePodGroups": []}, "compositePodGroups", "unknown field"),
+    ],
+)
+def test_a_group_of_groups_is_refused_for(tmp_path: Path, parts: Object, field: str, message: str) -> None:
+    found = dict(errors(tmp_path, whole(**parts)))
+    assert message in found[f"spec.compositePodGroups[0].{field}"]
+
+
+def test_groups_stand_in_groups_or_by_themselves(tmp_path: Path) -> None:
+    both = whole()
+    both["spec"]["podGroups"] = both["spec"]["compositePodGroups"][0]["podGroups"]
+    message = "podGroups and compositePodGroups exclude each other: name all groups within the latter"
+    assert ("spec.podGroups", message) in errors(tmp_path, both)
+
+
 MEMBERS = {"path": "spec.template", "countExpression": "1"}
 GROUP = "spec.podGroups[0]"
 

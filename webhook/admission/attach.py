@@ -19,6 +19,7 @@ from webhook.groups import (
     GroupFailure,
     GroupProblem,
     check_capabilities,
+    check_composites,
     check_native,
     choose_route,
     foreign_system,
@@ -33,6 +34,7 @@ from webhook.groups import (
     reason_to_leave_alone,
     recorded_names,
     resolve_groups,
+    resolve_tree,
     schedule,
     stamp,
 )
@@ -207,13 +209,16 @@ def _plan(claim: _Claim, situation: Situation, surroundings: Surroundings) -> Gr
             return name_for_pods(workload, slot)  # known once it is stored; this is for checks and for looking at
         return group_name(workload, slot, surroundings.token(), alone=len(specs) == 1 and slot == specs[0].name)
 
-    groups = resolve_groups(claim.policy, Run(claim.policy.head, situation, claim.params), name)
+    run = Run(claim.policy.head, situation, claim.params)
+    groups = resolve_groups(claim.policy, run, name)
     if not groups:
         raise GroupProblem("none of its pod templates belongs to a group of the policy", rule="podGroups")
+    groups, composites = resolve_tree(claim.policy, run, groups)
     check_capabilities(groups, surroundings.capabilities)
+    check_composites(composites, surroundings.capabilities)
     if route is Route.NATIVE:
         check_native(workload, groups)
-    return GroupPlan(policy=claim.policy.name, binding=claim.binding.name, route=route, groups=groups)
+    return GroupPlan(policy=claim.policy.name, binding=claim.binding.name, route=route, groups=groups, composites=composites)
 
 
 def _reason_aside(claim: _Claim, workload: Object, paths: tuple[str, ...], surroundings: Surroundings) -> Finding | None:
@@ -297,10 +302,16 @@ def _rehearse(claim: _Claim, situation: Situation, surroundings: Surroundings) -
 
 def _told(plan: GroupPlan) -> str:
     maker = ", made by the Job controller" if plan.route is Route.NATIVE else ""
-    return "; ".join(
+    told = [
         f"{group.count} pods in one PodGroup{maker}" + (f", {group.min_count} at once or none" if group.min_count else "")
         for group in plan.groups
-    )
+    ]
+    told += [
+        f"{one.count} PodGroups in one CompositePodGroup"
+        + (f", {one.min_group_count} at once or none" if one.min_group_count else "")
+        for one in plan.composites
+    ]
+    return "; ".join(told)
 
 
 def _rivalry(first: _Claim, second: _Claim) -> str:

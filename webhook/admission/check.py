@@ -12,7 +12,7 @@ from webhook.admission.diff import diff
 from webhook.admission.mutate import MutatingRound, run_mutating
 from webhook.admission.policyset import PolicySet
 from webhook.admission.templates import asking_policies, pod_requests
-from webhook.groups import pod_group_object, workload_object
+from webhook.groups import composite_object, pod_group_object, workload_object
 from webhook.model.groups import GroupPlan, Route
 from webhook.model.objects import Object
 from webhook.model.requests import AdmissionRequest, Operation
@@ -73,14 +73,15 @@ class Checker:
 
 
 def created_objects(owner: Object, plan: GroupPlan) -> tuple[Object, ...]:
-    """Return the Workload and PodGroups that our controller will create for a stored workload.
+    """Return the Workload, CompositePodGroups and PodGroups that our controller will create for a stored workload.
 
     None before it has pods; none on the native route, where Kubernetes makes them under names of its own.
     """
     if plan.route is Route.NATIVE:
         return ()
     pod_groups = tuple(pod_group_object(owner, plan, group) for group in plan.groups if group.count)
-    return (workload_object(owner, plan), *pod_groups) if pod_groups else ()
+    composites = tuple(composite_object(owner, plan, composite) for composite in plan.composites)
+    return (workload_object(owner, plan), *composites, *pod_groups) if pod_groups else ()
 
 
 def is_finding(result: Result, fail_on: Sequence[Verdict]) -> bool:

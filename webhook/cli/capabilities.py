@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 
 import structlog
@@ -15,7 +15,7 @@ from webhook.cluster import Api, job_controller_makes_groups, probe_capabilities
 from webhook.errors import ClusterError
 from webhook.groups import tell_gates
 from webhook.model.actions import Tell
-from webhook.model.groups import Capabilities
+from webhook.model.groups import COMPOSITE_POD_GROUP, Capabilities
 from webhook.model.objects import Object, ObjectKey
 
 _LOG = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ class CapabilityWatch:
     """Holds ``current``. Of use after the first look only: a webhook that took unknown for no would ungroup gangs.
 
     With a ``canary_namespace`` it also finds out what the Job controller does; without, that stays unknown. What changes is
-    logged, and told as events about ``about``.
+    logged, and told as events about ``about``. ``alpha`` names what may be used although it is alpha in Kubernetes.
     """
 
     def __init__(
@@ -46,7 +46,9 @@ class CapabilityWatch:
         probe_namespace: str = "default",
         about: Object | None = None,
         tell: Callable[[Tell], Awaitable[object]] | None = None,
+        alpha: Collection[str] = (),
     ) -> None:
+        self._alpha = alpha
         self._api, self._canary_namespace, self._probe_namespace = api, canary_namespace, probe_namespace
         self._about, self._tell = about or {}, tell
         self._looks, self._fly_next = 0, False
@@ -85,7 +87,9 @@ class CapabilityWatch:
             self._fly_next = False
             native_groups = await self._fly()
         self._looks += 1
-        await self._become(replace(found, native_groups=native_groups))
+        if found != found.within(self._alpha) and self._looks == 1:
+            _LOG.info("alpha feature left alone", feature=COMPOSITE_POD_GROUP)
+        await self._become(replace(found, native_groups=native_groups).within(self._alpha))
 
     async def _fly(self) -> bool:
         """Ask the Job controller; whatever goes wrong, it is not relied on until it has answered."""

@@ -25,7 +25,7 @@ from webhook.cli.webhook_part import WebhookPart, material_store
 from webhook.cluster import Api, EventRecorder, SnapshotFeed, connect
 from webhook.controller import CONTROLLER_KINDS, KEEPER_KINDS
 from webhook.errors import GangwardenError
-from webhook.model.groups import SCHEDULING_GROUP
+from webhook.model.groups import ALPHA_SCHEDULING_VERSION, COMPOSITE_POD_GROUP, SCHEDULING_GROUP
 from webhook.model.objects import Kind
 from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, bundled_policies, bundled_profile, load_policies
 from webhook.preemption import EvictionGate
@@ -35,6 +35,7 @@ from webhook.settings import Settings
 _LOG = structlog.get_logger(__name__)
 _SYNC_SECONDS = 60.0
 """How long a start waits for the first snapshot."""
+_COMPOSITES = Kind.parse(ALPHA_SCHEDULING_VERSION, COMPOSITE_POD_GROUP)
 _REVIEW_KINDS = (Kind("", "v1", "Namespace"), Kind(SCHEDULING_GROUP, "v1beta1", "PodGroup"))
 """What every review may look at: namespaces for selectors, groups to tell a copied record from one of ours."""
 
@@ -69,6 +70,8 @@ class Plan:
     status_host: str = ""
     status_port: int | None = None
     """Where a process without a webhook tells how it is; None: nowhere. A webhook tells it beside its reviews."""
+    alpha: tuple[str, ...] = ()
+    """What may be used although it is alpha in Kubernetes."""
     canary_namespace: str = ""
     """Where a suspended Job may be made to see what the Job controller does; empty: nowhere."""
 
@@ -114,6 +117,7 @@ class ClusterProcess:
             probe_namespace=self._probe_namespace(),
             about={"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": lease},
             tell=EventRecorder(api, instance=identity()).post if self._plan.controller else None,
+            alpha=self._plan.alpha,
         )
 
     async def _run_parts(self, api: Api, capabilities: CapabilityWatch, stop: asyncio.Event) -> None:
@@ -239,6 +243,7 @@ class ClusterProcess:
         if self._plan.controller:
             followed += [*(owners.current if owners else ()), *CONTROLLER_KINDS]
             followed += KEEPER_KINDS
+            followed += (_COMPOSITES,) if COMPOSITE_POD_GROUP in self._plan.alpha else ()
         fixed = {(kind.group, kind.kind): kind for kind in (*_REVIEW_KINDS, *followed)}
         needed = {place: Kind(place[0], "", place[1]) for place in sorted(self._store.current.needs) if place not in fixed}
         return (*fixed.values(), *needed.values())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from webhook.errors import UsageError
+from webhook.model.groups import COMPOSITE_POD_GROUP
 from webhook.policies import moment_of
 
 if TYPE_CHECKING:
@@ -92,6 +93,18 @@ def only_option(command: Command) -> Command:
         multiple=True,
         metavar="NS",
         help="Look after these namespaces alone, and ask for no objects of others; may be repeated.",
+    )(command)
+
+
+def alpha_option(command: Command) -> Command:
+    """Add what may be used although it is alpha in Kubernetes."""
+    return click.option(
+        "--enable-alpha",
+        "alpha",
+        multiple=True,
+        metavar="FEATURE",
+        type=click.Choice([COMPOSITE_POD_GROUP]),
+        help="Use CompositePodGroup where the cluster has it on: alpha in Kubernetes, which must not carry production.",
     )(command)
 
 

@@ -9,7 +9,7 @@ import uvloop
 
 from webhook.admission import NamespaceScope
 from webhook.cli.cluster_process import ClusterProcess, Plan
-from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
+from webhook.cli.options import alpha_option, cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
 from webhook.server import configure_logging
 
 
@@ -96,6 +96,7 @@ def log_option(command: Any) -> Any:
 @endpoint_options
 @only_option
 @canary_option
+@alpha_option
 @log_option
 def serve_command(**options: Any) -> None:
     """Run a webhook replica in a cluster. With --url or --service it keeps the webhook configurations itself."""
@@ -109,6 +110,7 @@ def serve_command(**options: Any) -> None:
 @status_options
 @only_option
 @canary_option
+@alpha_option
 @log_option
 def controller_command(**options: Any) -> None:
     """Run the controller in a cluster; of several replicas one works, by a Lease."""
@@ -135,6 +137,7 @@ def controller_command(**options: Any) -> None:
 @controller_options
 @only_option
 @canary_option
+@alpha_option
 @log_option
 def run_command(**options: Any) -> None:
     """Run webhook and controller side by side in one process."""
@@ -148,6 +151,7 @@ def _common(options: dict[str, Any]) -> dict[str, Any]:
         "context": options["context"],
         "policies": tuple(options["policies"]),
         "canary_namespace": options["canary_namespace"],
+        "alpha": tuple(options["alpha"]),
     }
 
 

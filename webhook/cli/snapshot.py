@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from webhook.cli.options import cluster_options, policy_option
+from webhook.cli.options import alpha_option, cluster_options, policy_option
 from webhook.cluster import Api, connect, fetch_snapshot, probe_capabilities, save_snapshot
 from webhook.errors import ClusterError, UsageError
 from webhook.model.groups import SCHEDULING_GROUP
@@ -32,11 +32,18 @@ def snapshot_command() -> None:
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @cluster_options
 @policy_option
+@alpha_option
 @click.option(
     "-n", "--namespace", "namespaces", multiple=True, metavar="NS", help="Of namespaced objects only these; all by default."
 )
 def save_command(
-    file: Path, kubeconfig: str | None, context: str | None, policies: tuple[str, ...], namespaces: tuple[str, ...]
+    file: Path,
+    kubeconfig: str | None,
+    context: str | None,
+    policies: tuple[str, ...],
+    namespaces: tuple[str, ...],
+    *,
+    alpha: tuple[str, ...],
 ) -> None:
     """Write namespaces, nodes, pods, groups and what else policies look at to FILE (YAML or JSON), for --snapshot.
 
@@ -46,7 +53,7 @@ def save_command(
     if file.suffix not in _SUFFIXES:
         raise UsageError(f"{file} must end in {', '.join(_SUFFIXES)}: its ending says in which form it is written")
     wanted = _kinds(load_policies(policies or (bundled_policies(),)).needs)
-    notes = asyncio.run(_save(file, kubeconfig, context, wanted, namespaces))
+    notes = asyncio.run(_save(file, kubeconfig, context, wanted, namespaces, alpha=alpha))
     print_notes(terminal(stderr=True), notes)
 
 
@@ -56,13 +63,19 @@ def _kinds(needs: Iterable[tuple[str, str]]) -> list[Kind]:
 
 
 async def _save(
-    file: Path, kubeconfig: str | None, context: str | None, kinds: list[Kind], namespaces: tuple[str, ...]
+    file: Path,
+    kubeconfig: str | None,
+    context: str | None,
+    kinds: list[Kind],
+    namespaces: tuple[str, ...],
+    *,
+    alpha: tuple[str, ...],
 ) -> list[str]:
     """Read kind by kind, so that one that is forbidden costs only itself; returns what a person should know."""
     notes, snapshot = [], EMPTY_SNAPSHOT
     async with await connect(kubeconfig, context) as connection:
         api = Api.over(connection)
-        capabilities = await probe_capabilities(api)
+        capabilities = (await probe_capabilities(api)).within(alpha)
         for kind in kinds:
             try:
                 found = await fetch_snapshot(api, [kind], namespaces=namespaces)

@@ -13,6 +13,7 @@ from webhook.groups import (
     GroupProblem,
     age_seconds,
     asks_for_gang,
+    check_composites,
     has_lost_scheduling,
     is_delegated,
     is_finished,
@@ -89,6 +90,7 @@ class Upkeep:
             return self._hold(workload, "NoGroupObjects", why, after_seconds=_RETRY_SECONDS) if missing else ()
         try:
             plan, actions = self._plan(workload)
+            check_composites(plan.composites, self.capabilities)
         except GroupProblem as problem:
             return self._unplanned(workload, problem, is_missing=bool(missing) or not names)
         return (*actions, *tell_parts_dropped(workload, plan, self.snapshot, now=self.now), *self._waits(workload, plan))

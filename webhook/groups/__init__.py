@@ -15,6 +15,7 @@ from webhook.groups.claims import (
     reason_to_leave_alone,
 )
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
+from webhook.groups.composites import check_composites, resolve_tree
 from webhook.groups.members import Member, find_member, seen_keys
 from webhook.groups.names import (
     group_name,
@@ -27,7 +28,7 @@ from webhook.groups.names import (
     recorded_policy,
 )
 from webhook.groups.native import check_native, choose_route, is_job, is_native, native_group, planned_by_kubernetes, schedule
-from webhook.groups.objects import pod_group_object, restore_stamp, stamp, workload_object
+from webhook.groups.objects import composite_object, pod_group_object, restore_stamp, stamp, workload_object
 from webhook.groups.paths import read_path
 from webhook.groups.recorded import is_whole, place_recorded, plan_recorded, plan_without_policy
 from webhook.groups.resolve import GroupFailure, GroupProblem, check_capabilities, resolve_groups
@@ -66,10 +67,12 @@ __all__ = [
     "age_seconds",
     "asks_for_gang",
     "check_capabilities",
+    "check_composites",
     "check_item",
     "check_native",
     "choose_route",
     "compile_workload",
+    "composite_object",
     "find_member",
     "foreign_manager",
     "foreign_system",
@@ -108,6 +111,7 @@ __all__ = [
     "recorded_policy",
     "repaired_quorum",
     "resolve_groups",
+    "resolve_tree",
     "restore_stamp",
     "schedule",
     "seen_keys",

@@ -14,6 +14,7 @@ from webhook.errors import PolicyError, PolicySetError
 from webhook.groups.instances import chooses
 from webhook.groups.refusals import refusals
 from webhook.model.policies import (
+    CompositeSpec,
     Expression,
     FailurePolicy,
     Head,
@@ -58,6 +59,15 @@ class CompiledGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledComposite:
+    """One entry of ``compositePodGroups``."""
+
+    source: CompositeSpec
+    min_group_count: Program | None = None
+    topology_key: Program | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledWorkload:
     """A WorkloadPolicy, ready to be evaluated."""
 
@@ -67,6 +77,7 @@ class CompiledWorkload:
     head: CompiledHead
     """Variables of the group expressions."""
     groups: tuple[CompiledGroup, ...]
+    composites: tuple[CompiledComposite, ...] = ()
     pods: CompiledHead | None = None
     """Which pods are asked about, because they get their group one by one; None where templates have it."""
     exceptions: tuple[CompiledException, ...] = ()
@@ -92,9 +103,17 @@ def compile_workload(policy: WorkloadPolicy) -> CompiledWorkload:
             groups.append(_compile_group(spec, head))
         except PolicySetError as error:
             errors.extend(error.errors)
+    composites = tuple(_compile_composite(spec, head, errors) for spec in policy.composites)
     if errors:
         raise PolicySetError(errors)
-    return CompiledWorkload(source=policy, conditions=conditions, head=head, groups=tuple(groups), pods=_pods_head(policy))
+    return CompiledWorkload(
+        source=policy,
+        conditions=conditions,
+        head=head,
+        groups=tuple(groups),
+        composites=composites,
+        pods=_pods_head(policy),
+    )
 
 
 def _pods_head(policy: WorkloadPolicy) -> CompiledHead | None:
@@ -107,17 +126,32 @@ def _pods_head(policy: WorkloadPolicy) -> CompiledHead | None:
     return compile_head(replace(_NO_HEAD, name=policy.head.name, origin=policy.head.origin, match_conditions=(condition,)))
 
 
+def _compile_composite(spec: CompositeSpec, head: CompiledHead, errors: list[PolicyError]) -> CompiledComposite:
+    return CompiledComposite(
+        source=spec,
+        min_group_count=_compile_maybe(spec.min_group_count, head, INT, (), errors),
+        topology_key=_compile_maybe(spec.topology_keys[0] if spec.topology_keys else None, head, STRING, (), errors),
+    )
+
+
+def _compile_maybe(
+    expression: Expression | None, head: CompiledHead, wanted: Type, more: tuple[str, ...], errors: list[PolicyError]
+) -> Program | None:
+    """Compile an expression if there is one; what is wrong with it is added to the errors."""
+    if expression is None:
+        return None
+    try:
+        return _compile_typed(expression, head, wanted, more)
+    except PolicyError as error:
+        errors.append(error)
+        return None
+
+
 def _compile_group(spec: PodGroupSpec, head: CompiledHead) -> CompiledGroup:
     errors: list[PolicyError] = []
 
     def one(expression: Expression | None, wanted: Type, *more: str) -> Program | None:
-        if expression is None:
-            return None
-        try:
-            return _compile_typed(expression, head, wanted, more)
-        except PolicyError as error:
-            errors.append(error)
-            return None
+        return _compile_maybe(expression, head, wanted, more, errors)
 
     items = (ITEMS,) if chooses(spec) else ()
     count, min_count = one(spec.members.count, INT, *items), one(spec.min_count, INT, *items)

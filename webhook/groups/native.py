@@ -41,7 +41,7 @@ def choose_route(policy: WorkloadPolicy, workload: Object, capabilities: Capabil
     ``Auto`` goes native only where the Job controller was seen to make groups: that the API server keeps the field says
     nothing about the controller manager, and a Job whose field nobody reads starts pod by pod.
     """
-    if policy.attach == "Managed":
+    if policy.attach == "Managed" or policy.composites:
         return Route.MANAGED
     obstacle = native_obstacle(workload, policy.pod_groups)
     if policy.attach == "Auto":

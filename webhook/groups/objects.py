@@ -11,6 +11,7 @@ from typing import Any
 from webhook.groups.names import given_name, write_names
 from webhook.groups.paths import read_path, replace_at
 from webhook.model.groups import (
+    ALPHA_SCHEDULING_VERSION,
     GROUP_POLICY_ANNOTATION,
     GROUPED_AS_ANNOTATION,
     MANAGED_BY,
@@ -19,6 +20,7 @@ from webhook.model.groups import (
     POD_GROUP_ANNOTATION,
     SCHEDULING_VERSION,
     GroupPlan,
+    PlannedComposite,
     PlannedGroup,
 )
 from webhook.model.objects import Kind, Object, annotations_of, metadata_of
@@ -65,7 +67,7 @@ def workload_object(owner: Object, plan: GroupPlan) -> Object:
         "metadata": _metadata(owner, workload_name(plan)),
         "spec": {
             "controllerRef": {"apiGroup": kind.group, "kind": kind.kind, "name": metadata_of(owner)["name"]},
-            "podGroupTemplates": [{"name": group.template, **_group_fields(group)} for group in _templates(plan)],
+            **_tree(plan),
         },
     }
 
@@ -81,8 +83,22 @@ def pod_group_object(owner: Object, plan: GroupPlan, group: PlannedGroup) -> Obj
         "kind": "PodGroup",
         "metadata": _metadata(owner, group.pod_group),
         "spec": {
+            **({"parentCompositePodGroupName": group.parent} if group.parent else {}),
             "workloadRef": {"workloadName": workload_name(plan), "templateName": group.template},
             **_group_fields(group),
+        },
+    }
+
+
+def composite_object(owner: Object, plan: GroupPlan, composite: PlannedComposite) -> Object:
+    """Return one CompositePodGroup of a plan, owned as its PodGroups are."""
+    return {
+        "apiVersion": ALPHA_SCHEDULING_VERSION,
+        "kind": "CompositePodGroup",
+        "metadata": _metadata(owner, composite.name),
+        "spec": {
+            "workloadRef": {"workloadName": workload_name(plan), "templateName": composite.template},
+            **_composite_fields(composite),
         },
     }
 
@@ -90,6 +106,28 @@ def pod_group_object(owner: Object, plan: GroupPlan, group: PlannedGroup) -> Obj
 def workload_name(plan: GroupPlan) -> str:
     """Return the Workload's name: that of the first group, which is unique already."""
     return plan.groups[0].pod_group
+
+
+def _tree(plan: GroupPlan) -> Object:
+    """Return the templates of a Workload: of groups by themselves, or of groups within groups, but never both."""
+    if not plan.composites:
+        return {"podGroupTemplates": [_template(group) for group in _templates(plan)]}
+    within: dict[str, list[Object]] = {}
+    template_of = {composite.name: composite.template for composite in plan.composites}
+    for group in _templates(plan):
+        within.setdefault(template_of.get(group.parent, ""), []).append(_template(group))
+    composites = {composite.template: composite for composite in reversed(plan.composites)}
+    return {
+        "compositePodGroupTemplates": [
+            {"name": name, **_composite_fields(composites[name]), "podGroupTemplates": within[name]}
+            for name in within
+            if name in composites
+        ]
+    }
+
+
+def _template(group: PlannedGroup) -> Object:
+    return {"name": group.template, **_group_fields(group)}
 
 
 def _templates(plan: GroupPlan) -> tuple[PlannedGroup, ...]:
@@ -107,6 +145,19 @@ def _unless_given(value: Object) -> Callable[[Any], Any]:
 
 def _always(value: Object) -> Callable[[Any], Object]:
     return lambda _: value
+
+
+def _composite_fields(composite: PlannedComposite) -> Object:
+    least = composite.min_group_count
+    fields: Object = {
+        "schedulingPolicy": {"basic": {}} if least is None else {"gang": {"minGroupCount": least}},
+        "disruptionMode": {"all": {}} if composite.disrupt_all else {"single": {}},
+    }
+    if composite.topology_key:
+        fields["schedulingConstraints"] = {"topology": [{"key": composite.topology_key}]}
+    if composite.priority_class_name:
+        fields["priorityClassName"] = composite.priority_class_name
+    return fields
 
 
 def _group_fields(group: PlannedGroup) -> Object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from webhook.groups.states import age_seconds, members_of
@@ -22,7 +23,7 @@ def plan_orphans(snapshot: Snapshot, *, now: datetime, grace_seconds: float) -> 
             uid=str(metadata_of(obj)["uid"]),
             reason="Its workload is gone and none of its pods is unfinished.",
         )
-        for kind in ("PodGroup", "Workload")
+        for kind in ("PodGroup", "CompositePodGroup", "Workload")
         for obj in snapshot.list(SCHEDULING_GROUP, kind)
         if _is_orphan(obj, snapshot, now=now, grace_seconds=grace_seconds)
     )
@@ -46,4 +47,15 @@ def _is_orphan(obj: Object, snapshot: Snapshot, *, now: datetime, grace_seconds:
     meta = metadata_of(obj)
     if labels_of(obj).get(MANAGED_BY_LABEL) != MANAGED_BY or meta.get("ownerReferences") or meta.get("deletionTimestamp"):
         return False
-    return age_seconds(obj, now) >= grace_seconds and not any(members_of(meta["name"], meta["namespace"], snapshot))
+    return age_seconds(obj, now) >= grace_seconds and not any(_held_by(obj, snapshot))
+
+
+def _held_by(obj: Object, snapshot: Snapshot) -> Iterator[Object]:
+    """Yield the pods of a group, or the groups of a group of groups, that still need it."""
+    meta = metadata_of(obj)
+    if obj.get("kind") != "CompositePodGroup":
+        yield from members_of(meta["name"], meta["namespace"], snapshot)
+        return
+    for group in snapshot.list(SCHEDULING_GROUP, "PodGroup", namespace=meta["namespace"]):
+        if (group.get("spec") or {}).get("parentCompositePodGroupName") == meta["name"]:
+            yield group

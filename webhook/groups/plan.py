@@ -7,7 +7,7 @@ from typing import Any
 
 from webhook.groups.names import is_record_of_its_own
 from webhook.groups.native import is_job
-from webhook.groups.objects import pod_group_object, workload_name, workload_object
+from webhook.groups.objects import composite_object, pod_group_object, workload_name, workload_object
 from webhook.groups.orphans import is_left_behind
 from webhook.groups.paths import read_path
 from webhook.groups.quorum import with_repaired_quorum
@@ -37,7 +37,11 @@ def plan_group(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> tuple[Plan
     if not any(group.count for group in plan.groups):
         return ()
     # The scheduler reads PodGroups only, so they come first: nothing about a Workload may keep pods waiting.
-    return (*_plan_pod_groups(owner, plan, snapshot), *_plan_workload(owner, plan, snapshot))
+    return (
+        *_plan_composites(owner, plan, snapshot),
+        *_plan_pod_groups(owner, plan, snapshot),
+        *_plan_workload(owner, plan, snapshot),
+    )
 
 
 def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:
@@ -45,27 +49,36 @@ def _plan_workload(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterat
     found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "Workload", metadata_of(owner)["namespace"], workload_name(plan)))
     if found is None:
         yield Apply(object=wanted, is_new=True, reason="The workload has no Workload object yet.")
-    elif _is_owned(found, owner):
+    elif _is_owned(found, owner) and not plan.composites:  # a tree's is not kept up: nobody reads it
         yield from _plan_quorum(found, wanted, [group.template for group in plan.groups if group.count])
 
 
+def _plan_composites(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:
+    for composite in plan.composites:  # nothing in them may change
+        yield from _make(owner, composite_object(owner, plan, composite), snapshot)
+
+
 def _plan_pod_groups(owner: Object, plan: GroupPlan, snapshot: Snapshot) -> Iterator[PlannedAction]:
-    namespace = metadata_of(owner)["namespace"]
     for group in plan.groups:
         if not group.count:
             continue
         wanted = pod_group_object(owner, plan, with_repaired_quorum(group, owner))
-        found = snapshot.get(ObjectKey(SCHEDULING_GROUP, "PodGroup", namespace, group.pod_group))
-        if found is None:
-            reason = f"Pods wait for PodGroup {group.pod_group}, which does not exist yet."
-            yield Apply(object=wanted, is_new=True, reason=reason)
-        elif metadata_of(found).get("deletionTimestamp") or (not _is_owned(found, owner) and is_left_behind(found, snapshot)):
-            yield Recheck(after_seconds=_RECHECK_SECONDS, reason=f"PodGroup {group.pod_group} is being deleted.")
-        elif not _is_owned(found, owner):
-            yield _tell_taken(owner, group)
-            yield Recheck(after_seconds=_TAKEN_SECONDS, reason=f"PodGroup {group.pod_group} belongs to somebody else.")
-        else:
-            yield from _plan_quorum(found, wanted, [group.template])
+        actions = tuple(_make(owner, wanted, snapshot))
+        found = snapshot.get(ObjectKey.of(wanted))
+        yield from actions or _plan_quorum(found or {}, wanted, [group.template])
+
+
+def _make(owner: Object, wanted: Object, snapshot: Snapshot) -> Iterator[PlannedAction]:
+    """Plan an object that pods wait for, or say what is in its way; nothing where it is there and ours."""
+    key = ObjectKey.of(wanted)
+    found, called = snapshot.get(key), f"{key.kind} {key.name}"
+    if found is None:
+        yield Apply(object=wanted, is_new=True, reason=f"Pods wait for {called}, which does not exist yet.")
+    elif metadata_of(found).get("deletionTimestamp") or (not _is_owned(found, owner) and is_left_behind(found, snapshot)):
+        yield Recheck(after_seconds=_RECHECK_SECONDS, reason=f"{called} is being deleted.")
+    elif not _is_owned(found, owner):
+        yield _tell_taken(owner, called)
+        yield Recheck(after_seconds=_TAKEN_SECONDS, reason=f"{called} belongs to somebody else.")
 
 
 def _plan_quorum(found: Object, wanted: Object, templates: Collection[str]) -> Iterator[PlannedAction]:
@@ -140,12 +153,12 @@ def _tell_not_attached(owner: Object, group: PlannedGroup) -> tuple[PlannedActio
     return (Tell(about=owner, reason="GroupNotAttached", message=message),)
 
 
-def _tell_taken(owner: Object, group: PlannedGroup) -> Tell:
+def _tell_taken(owner: Object, called: str) -> Tell:
     return Tell(
         about=owner,
         reason="PodGroupNameTaken",
         message=(
-            f"PodGroup {group.pod_group} exists but does not belong to this workload, so nothing of it was changed. "
-            "Delete that PodGroup, or create the workload again under a new name."
+            f"{called} exists but does not belong to this workload, so nothing of it was changed. "
+            "Delete it, or create the workload again under a new name."
         ),
     )

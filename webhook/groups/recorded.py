@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from webhook.groups.compile import CompiledWorkload
+from webhook.groups.composites import resolve_tree
 from webhook.groups.names import name_for_pods, recorded_names, recorded_policy
 from webhook.groups.paths import read_path
 from webhook.groups.resolve import GroupFailure, place_groups, resolve_groups
@@ -31,8 +32,10 @@ def plan_recorded(
     workload = situation.request.object or {}
     recorded: Callable[[str], str | None] = (lambda _: only) if only else recorded_names(workload).get
     name_of = partial(name_for_pods, workload) if compiled.pods else recorded
-    groups = resolve_groups(compiled, _run(compiled, binding, situation), name_of, stored=True, keys=keys)
-    return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups)
+    run = _run(compiled, binding, situation)
+    groups = resolve_groups(compiled, run, name_of, stored=True, keys=keys)
+    groups, composites = resolve_tree(compiled, run, groups)
+    return GroupPlan(policy=compiled.name, binding=binding.name, route=Route.MANAGED, groups=groups, composites=composites)
 
 
 def place_recorded(

@@ -23,14 +23,16 @@ _NEVER = {
 def refusals(policy: WorkloadPolicy) -> Iterator[PolicyError]:
     """Yield everything in a policy that is not carried out, with its field."""
     origin = policy.head.origin
-    for field, message in (*_of_attach(policy), *_of_rules(policy), *_of_groups(policy)):
+    for field, message in (*_of_attach(policy), *_of_rules(policy), *_of_groups(policy), *_of_composites(policy)):
         yield PolicyError(message, path=origin.path, line=origin.line, field=field)
 
 
 def _of_attach(policy: WorkloadPolicy) -> Iterator[tuple[str, str]]:
     if policy.attach != "Native":
         return
-    if [spec.members.paths for spec in policy.pod_groups] != [("spec.template",)]:
+    if policy.composites:
+        yield "spec.attach", "attach: Native makes no groups of groups; use Auto or Managed"
+    elif [spec.members.paths for spec in policy.pod_groups] != [("spec.template",)]:
         yield (
             "spec.attach",
             "attach: Native makes one group, of the pods at spec.template; use Auto or Managed for other groups",
@@ -80,6 +82,14 @@ def _of_groups(policy: WorkloadPolicy) -> Iterator[tuple[str, str]]:
             yield f"{field}.stamp", "all groups of a policy are stamped in one way: on the templates, or on the pods"
         if spec.on_pods and spec.instances == "PerItem":
             yield f"{field}.instances", "instances: PerItem tells entries of a list apart, not pods; use keyExpression"
+
+
+def _of_composites(policy: WorkloadPolicy) -> Iterator[tuple[str, str]]:
+    for index, composite in enumerate(policy.composites):
+        alone = [group.name for group in policy.pod_groups if group.composite == composite.name and group.instances == "One"]
+        if composite.per_instance and alone:
+            reason = f"there is one {alone[0]} for all of them; give it instances as well, or leave this out"
+            yield f"spec.compositePodGroups[{index}].instances", f"PerInstance makes a tree for each instance, but {reason}"
 
 
 def _places(members: Members) -> Iterator[tuple[str, str]]:

@@ -13,11 +13,12 @@ from webhook.model.names import wrong_label, wrong_qualified_name
 from webhook.model.objects import Object, annotations_of
 from webhook.rules import UNDECIDED, RuleProblem, Run
 
+TOPOLOGY_RULE = "schedulingConstraints.topology[0].keyExpression"
 _MOST = 2**31 - 1
 """Counts of the API are int32."""
 _DIGITS = 10
 """Of the largest count; Python refuses to read a number of thousands of digits."""
-_AGREED = ("schedulerName", "preemptionPolicy")
+AGREED = ("schedulerName", "preemptionPolicy")
 """Fields of a pod in which all members of a group must agree, beside the priority (schedule_one_podgroup.go)."""
 _SHOWN = 80
 """Characters of a foreign value in a message."""
@@ -107,6 +108,66 @@ def check_capabilities(groups: tuple[PlannedGroup, ...], capabilities: Capabilit
             )
 
 
+class Values:
+    """What the expressions of one entry of a policy give; what they should not give is a GroupFailure that names the rule."""
+
+    def __init__(self, run: Run, rule: str) -> None:
+        self._run, self._rule = run, rule
+
+    def text(self, program: Program | None, rule: str, seen: Mapping[str, object]) -> str:
+        """Return a text; empty where there is no expression."""
+        value = "" if program is None else self.value(program, rule, seen)
+        if not isinstance(value, str):
+            raise self.failure(f"gave {_shown(value)}, not a string", rule)
+        return value
+
+    def label_key(self, program: Program | None, rule: str, seen: Mapping[str, object]) -> str:
+        """Return the key of a label; empty where there is none."""
+        key = self.text(program, rule, seen)
+        if key and wrong_qualified_name(key):
+            raise self.failure(f"gave {_shown(key)}, which is no label key", rule)
+        return key
+
+    def whole_number(self, program: Program, rule: str, seen: Mapping[str, object], *, least: int) -> int:
+        """Return a number that a count of the API can hold."""
+        value = self.value(program, rule, seen)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
+            raise self.failure(f"gave {_shown(value)}, not a whole number from {least} to {_MOST}", rule)
+        return value
+
+    def value(self, program: Program, rule: str, seen: Mapping[str, object]) -> object:
+        """Return whatever it gives."""
+        try:
+            return self._run.evaluate_with(program, seen)
+        except EvaluationError as error:
+            raise self.failure(f"failed: {error}", rule, undecided=error.kind == UNDECIDED) from error
+        except RuleProblem as problem:
+            raise self.failure(f"failed: {problem}", rule, undecided=problem.undecided) from problem
+
+    def failure(self, message: str, rule: str, *, undecided: bool = False) -> GroupFailure:
+        """Return the failure of one expression."""
+        return GroupFailure(f"{self._rule}.{rule} {message}", rule=f"{self._rule}.{rule}", undecided=undecided)
+
+
+def asked_topology_key(workload: Object, allowed: Collection[str]) -> str:
+    """Return the topology key that the workload's owner asks for; empty: none. Raises GroupProblem."""
+    asked = asked_value(workload, TOPOLOGY_KEY_ANNOTATION, allowed)
+    if asked and wrong_qualified_name(asked):
+        field = f"metadata.annotations[{TOPOLOGY_KEY_ANNOTATION}]"
+        raise GroupProblem(f"{field} is {_shown(asked)}, which is no label key", rule="overrides", field=field)
+    return asked
+
+
+def asked_value(workload: Object, name: str, allowed: Collection[str]) -> str:
+    """Return what the workload's owner says in an annotation. Raises GroupProblem where the policy does not allow it."""
+    value = annotations_of(workload).get(name, "")
+    if value and name not in allowed:
+        field = f"metadata.annotations[{name}]"
+        problem = f"{field} is set, but the policy does not allow it (spec.overrides.allow)"
+        raise GroupProblem(problem, rule="overrides", field=field)
+    return value
+
+
 class _Resolver:
     """One group of one workload."""
 
@@ -124,6 +185,7 @@ class _Resolver:
         self._keys = keys
         self._allowed = compiled.source.allowed_overrides
         self._run, self._workload, self._group, self._rule, self._stored = run, workload, group, rule, stored
+        self._values = Values(run, rule)
         self._instance = Instance(key="", paths=group.source.members.paths)
 
     def resolve(self, name_of: Callable[[str], str | None]) -> Iterator[PlannedGroup]:
@@ -140,7 +202,7 @@ class _Resolver:
         for instance in instances_of(spec, self._workload, is_member=self._is_member, key_of=self._key_of):
             if instance.key and wrong_label(instance.key):
                 shown = _shown(instance.key)
-                raise self._failure(f"gave {shown}, which cannot be part of a name (a DNS label)", "instances")
+                raise self._values.failure(f"gave {shown}, which cannot be part of a name (a DNS label)", "instances")
             name = name_of(slot_of(spec.name, instance.key))
             if name:
                 yield name, instance
@@ -156,7 +218,7 @@ class _Resolver:
     def _resolve_one(self, name: str) -> PlannedGroup:
         spec = self._group.source
         self._check_templates()
-        count = self._whole_number(self._group.count, "members.countExpression", least=0)
+        count = self._values.whole_number(self._group.count, "members.countExpression", self._seen(), least=0)
         return PlannedGroup(
             template=spec.name,
             pod_group=name,
@@ -173,13 +235,13 @@ class _Resolver:
     def _is_member(self, item: object) -> bool:
         if self._group.where is None:
             return True
-        value = self._value(self._group.where, "members.where", {ITEM: item})
+        value = self._values.value(self._group.where, "members.where", {ITEM: item})
         if not isinstance(value, bool):
-            raise self._failure(f"gave {_shown(value)}, not true or false", "members.where")
+            raise self._values.failure(f"gave {_shown(value)}, not true or false", "members.where")
         return value
 
     def _key_of(self, item: object) -> str:
-        return self._text(self._group.instance_key, "instances.keyExpression", {ITEM: item})
+        return self._values.text(self._group.instance_key, "instances.keyExpression", {ITEM: item})
 
     def _check_templates(self) -> None:
         paths = self._instance.paths
@@ -191,7 +253,7 @@ class _Resolver:
             if not isinstance(template, dict) or not isinstance(template.get("spec"), dict):
                 problem = f"there is no pod template at {path} with a spec, from which its pods would be grouped"
                 raise GroupProblem(problem, rule=f"{self._rule}.members.path", field=path)
-        for name in _AGREED:
+        for name in AGREED:
             self._check_agreed(name)
         if not self._stored:  # it was admitted as it is, and cannot be changed any more
             self._check_claims(found)
@@ -222,15 +284,16 @@ class _Resolver:
 
     def _min_count(self, count: int) -> int:
         """Return the quorum: the user's, else the policy's, else every member; at least 1, as the API requires."""
-        asked, most = self._override(MIN_COUNT_ANNOTATION), max(count, 1)
+        asked, most = asked_value(self._workload, MIN_COUNT_ANNOTATION, self._allowed), max(count, 1)
         if asked:
             return self._asked_min_count(asked, count)
         if self._group.min_count is None:
             return most
-        wanted = self._whole_number(self._group.min_count, "schedulingPolicy.gang.minCountExpression", least=1)
+        rule = "schedulingPolicy.gang.minCountExpression"
+        wanted = self._values.whole_number(self._group.min_count, rule, self._seen(), least=1)
         if wanted > most and not self._stored:
             problem = f"minCount {wanted} is more than the {_pods(count)} of the workload, so it would never start"
-            raise GroupProblem(problem, rule=f"{self._rule}.schedulingPolicy.gang.minCountExpression")
+            raise GroupProblem(problem, rule=f"{self._rule}.{rule}")
         return min(wanted, most)
 
     def _asked_min_count(self, asked: str, count: int) -> int:
@@ -243,30 +306,21 @@ class _Resolver:
         return min(number, most)
 
     def _topology_key(self) -> str:
-        """Return the label key within one value of which the group must stay; empty: anywhere."""
-        asked, rule = self._override(TOPOLOGY_KEY_ANNOTATION), "schedulingConstraints.topology[0].keyExpression"
-        if asked:
-            field = f"metadata.annotations[{TOPOLOGY_KEY_ANNOTATION}]"
-            if wrong_qualified_name(asked):
-                raise GroupProblem(f"{field} is {_shown(asked)}, which is no label key", rule=self._rule, field=field)
-            return asked
-        key = self._text(self._group.topology_key, rule)
-        if key and wrong_qualified_name(key):
-            raise self._failure(f"gave {_shown(key)}, which is no label key", rule)
-        return key
+        """Return the label key within one value of which the group must stay; empty: anywhere.
 
-    def _override(self, name: str) -> str:
-        value = annotations_of(self._workload).get(name, "")
-        if value and name not in self._allowed:
-            field = f"metadata.annotations[{name}]"
-            problem = f"{field} is set, but the policy does not allow it (spec.overrides.allow)"
-            raise GroupProblem(problem, rule="overrides", field=field)
-        return value
+        What the owner asks for is meant of the whole, so within a group of groups it is that of the latter.
+        """
+        asked = "" if self._group.source.composite else asked_topology_key(self._workload, self._allowed)
+        return asked or self._values.label_key(self._group.topology_key, TOPOLOGY_RULE, self._seen())
 
     def _priority_class(self) -> str:
         """Return the group's priority class: pods whose priority differs from their group's are never scheduled."""
         rule = "priorityClassNameExpression"
-        wanted = None if self._group.priority_class_name is None else self._text(self._group.priority_class_name, rule)
+        wanted = (
+            None
+            if self._group.priority_class_name is None
+            else self._values.text(self._group.priority_class_name, rule, self._seen())
+        )
         named = {str(spec.get("priorityClassName") or "") for spec in self._specs()}
         if not named:  # templates that are nowhere to be seen, of pods that are stamped one by one
             return wanted or ""
@@ -279,29 +333,9 @@ class _Resolver:
             raise GroupProblem(problem, rule=self._rule, field=field)
         return next(iter(named))
 
-    def _text(self, program: Program | None, rule: str, more: Mapping[str, object] | None = None) -> str:
-        value = "" if program is None else self._value(program, rule, more)
-        if not isinstance(value, str):
-            raise self._failure(f"gave {_shown(value)}, not a string", rule)
-        return value
-
-    def _whole_number(self, program: Program, rule: str, *, least: int) -> int:
-        value = self._value(program, rule)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
-            raise self._failure(f"gave {_shown(value)}, not a whole number from {least} to {_MOST}", rule)
-        return value
-
-    def _value(self, program: Program, rule: str, more: Mapping[str, object] | None = None) -> object:
-        seen = {ITEMS: list(self._instance.items)} if chooses(self._group.source) and more is None else more or {}
-        try:
-            return self._run.evaluate_with(program, seen)
-        except EvaluationError as error:
-            raise self._failure(f"failed: {error}", rule, undecided=error.kind == UNDECIDED) from error
-        except RuleProblem as problem:
-            raise self._failure(f"failed: {problem}", rule, undecided=problem.undecided) from problem
-
-    def _failure(self, message: str, rule: str, *, undecided: bool = False) -> GroupFailure:
-        return GroupFailure(f"{self._rule}.{rule} {message}", rule=f"{self._rule}.{rule}", undecided=undecided)
+    def _seen(self) -> Mapping[str, object]:
+        """Return the variables that only the expressions of this group may read."""
+        return {ITEMS: list(self._instance.items)} if chooses(self._group.source) else {}
 
 
 def _claim_words(claim: object) -> tuple[object, ...]:

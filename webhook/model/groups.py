@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 SCHEDULING_GROUP = "scheduling.k8s.io"
@@ -30,6 +31,8 @@ OWNER_UID_LABEL = "gangwarden.dev/owner-uid"
 """On our Workloads and PodGroups: the UID of the workload they were made for."""
 PROBE_LABEL = "gangwarden.dev/probe"
 """On objects of our capability probe, sent with dryRun: our own webhooks skip them, or we would probe ourselves."""
+COMPOSITE_POD_GROUP = "CompositePodGroup"
+"""A feature gate of Kubernetes and the kind behind it; alpha in 1.37, so used only where it is asked for by name."""
 FIELD_MANAGER = "gangwarden"
 RESTART_MANAGER = "gangwarden-restart"
 """Under this name we suspend workloads, so that nobody else's suspension is taken for ours."""
@@ -63,7 +66,11 @@ class Capabilities:
     preemption_policy: bool = False
     """PodGroupPreemptionPolicy: a group has a preemptionPolicy of its own."""
     composite_groups: bool = False
-    """CompositePodGroup, and scheduling.k8s.io/v1alpha3 served: groups of groups."""
+    """CompositePodGroup, and scheduling.k8s.io/v1alpha3 served: groups of groups, where somebody asked for this by name."""
+
+    def within(self, alpha: Collection[str]) -> Capabilities:
+        """Return the same without what is alpha and not named: nobody is to depend on it by accident."""
+        return replace(self, composite_groups=self.composite_groups and COMPOSITE_POD_GROUP in alpha)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +94,8 @@ class PlannedGroup:
     """What tells it from other groups of the same template; empty where there is one."""
     paths: tuple[str, ...] = ("spec.template",)
     """Where the pod templates of its members stand in the workload."""
+    parent: str = ""
+    """The CompositePodGroup that it is in; empty: none."""
 
     @property
     def slot(self) -> str:
@@ -100,6 +109,22 @@ def slot_of(template: str, instance: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedComposite:
+    """One CompositePodGroup that a workload is to have; its PodGroups name it as their ``parent``."""
+
+    template: str
+    """CompositePodGroupTemplate name."""
+    name: str
+    count: int
+    """How many PodGroups it has in all."""
+    min_group_count: int | None
+    """None: schedulingPolicy basic."""
+    disrupt_all: bool = True
+    topology_key: str = ""
+    priority_class_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
     """The groups that one workload is to have, and who said so."""
 
@@ -107,3 +132,4 @@ class GroupPlan:
     binding: str
     route: Route
     groups: tuple[PlannedGroup, ...] = field(default_factory=tuple)
+    composites: tuple[PlannedComposite, ...] = ()

@@ -217,6 +217,8 @@ class PodGroupSpec:
     """One, PerItem, or Key: a group for each value of ``instance_key``."""
     instance_key: Expression | None = None
     stamp: str = "Template"
+    composite: str = ""
+    """The CompositePodGroupTemplate that it stands in; empty: it stands by itself."""
 
     @property
     def on_pods(self) -> bool:
@@ -229,6 +231,28 @@ class PodGroupSpec:
         members = (self.members.where, self.members.count)
         every = (*members, self.min_count, *self.topology_keys, self.priority_class_name, self.instance_key)
         return tuple(one for one in every if one is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeSpec:
+    """One entry of a WorkloadPolicy's ``compositePodGroups``: groups that start together."""
+
+    name: str
+    """CompositePodGroupTemplate name, a DNS label."""
+    per_instance: bool = False
+    """Whether each instance of its groups makes a tree of its own (PerInstance), or all are in one (One)."""
+    gang: bool = True
+    """False: schedulingPolicy basic."""
+    min_group_count: Expression | None = None
+    """None: all groups that there are."""
+    disrupt_all: bool = True
+    """disruptionMode all (True) or single."""
+    topology_keys: tuple[Expression, ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """Return every expression of the composite."""
+        return (*((self.min_group_count,) if self.min_group_count else ()), *self.topology_keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +284,8 @@ class WorkloadPolicy:
     precedence: int = 0
     attach: str = "Auto"
     pod_groups: tuple[PodGroupSpec, ...] = ()
+    composites: tuple[CompositeSpec, ...] = ()
+    """Groups of groups; each of ``pod_groups`` is in one then."""
     disruption: DisruptionSpec = field(default_factory=DisruptionSpec)
     allowed_overrides: tuple[str, ...] = ()
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from webhook.model.groups import OVERRIDES
 from webhook.model.names import wrong_label, wrong_qualified_name, wrong_subdomain
 from webhook.model.objects import Object
-from webhook.model.policies import DisruptionSpec, Expression, Members, PodGroupSpec, WorkloadPolicy
+from webhook.model.policies import CompositeSpec, DisruptionSpec, Expression, Members, PodGroupSpec, WorkloadPolicy
 from webhook.policies.cursor import Cursor
 from webhook.policies.heads import HEAD_FIELDS, decode_head, fail_repeated
 from webhook.policies.native import spec_of
 
 _GROUPS_LIMIT = 8
-"""A Workload holds at most 8 podGroupTemplates (scheduling.k8s.io/v1beta1)."""
+"""A Workload holds at most 8 podGroupTemplates or compositePodGroupTemplates, and each of these at most 8 of its own."""
 _CLAIMS_LIMIT = 4
 """A PodGroup holds at most 4 resourceClaims."""
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\[\*\])?(?:\.[A-Za-z][A-Za-z0-9]*(?:\[\*\])?)*")
@@ -29,19 +30,54 @@ _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 def decode_workload_policy(root: Cursor) -> WorkloadPolicy:
     """Read a WorkloadPolicy."""
     spec = spec_of(root)
-    spec.only(*HEAD_FIELDS, "precedence", "attach", "podGroups", "disruption", "overrides")
-    groups = spec.mappings("podGroups")
-    if not groups or len(groups) > _GROUPS_LIMIT:
-        spec.fail(f"required: 1 to {_GROUPS_LIMIT} entries", "podGroups")
-    fail_repeated(groups, "name")
+    spec.only(*HEAD_FIELDS, "precedence", "attach", "podGroups", "compositePodGroups", "disruption", "overrides")
+    composites, groups = _tree(spec)
     disruption, overrides = spec.mapping("disruption"), spec.mapping("overrides")
     return WorkloadPolicy(
         head=decode_head(root, spec),
         precedence=spec.number("precedence"),
         attach=spec.text("attach", "Auto", choices=("Auto", "Native", "Managed")),
-        pod_groups=tuple(group for group in map(_group, groups) if group),
+        pod_groups=groups,
+        composites=composites,
         disruption=_disruption(disruption) if disruption else DisruptionSpec(),
         allowed_overrides=_overrides(overrides) if overrides else (),
+    )
+
+
+def _tree(spec: Cursor) -> tuple[tuple[CompositeSpec, ...], tuple[PodGroupSpec, ...]]:
+    """Read the groups, by themselves or within groups of groups: one of the two, as in a Workload."""
+    if not spec.has("compositePodGroups"):
+        alone = _several(spec, "podGroups")
+        fail_repeated(alone, "name")
+        return (), tuple(group for cursor in alone if (group := _group(cursor)))
+    if spec.has("podGroups"):
+        spec.fail("podGroups and compositePodGroups exclude each other: name all groups within the latter", "podGroups")
+    found = [(cursor, _composite(cursor), _several(cursor, "podGroups")) for cursor in _several(spec, "compositePodGroups")]
+    every = [one for cursor, _, within in found for one in (cursor, *within)]
+    fail_repeated(every, "name")  # template names are unique in the whole of a Workload
+    groups = (replace(group, composite=above.name) for _, above, within in found for each in within if (group := _group(each)))
+    return tuple(above for _, above, _ in found), tuple(groups)
+
+
+def _several(holder: Cursor, name: str) -> list[Cursor]:
+    entries = holder.mappings(name)
+    if not entries or len(entries) > _GROUPS_LIMIT:
+        holder.fail(f"required: 1 to {_GROUPS_LIMIT} entries", name)
+    return entries
+
+
+def _composite(cursor: Cursor) -> CompositeSpec:
+    cursor.only("name", "instances", "schedulingPolicy", "disruptionMode", "schedulingConstraints", "podGroups")
+    name = cursor.text("name", required=True)
+    cursor.check("name", wrong_label, name)
+    gang, min_group_count = _scheduling(cursor, "minGroupCount")
+    return CompositeSpec(
+        name=name,
+        per_instance=cursor.text("instances", "One", choices=("One", "PerInstance")) == "PerInstance",
+        gang=gang,
+        min_group_count=min_group_count,
+        disrupt_all=_one_of(cursor, "disruptionMode", ("all", "single"), "all") == "all",
+        topology_keys=_topology(cursor),
     )
 
 
@@ -121,15 +157,15 @@ def _wrong_path(text: str) -> str:
     return "" if _PATH.fullmatch(text) else f'"{text}" is not a path such as spec.template'
 
 
-def _scheduling(group: Cursor) -> tuple[bool, Expression | None]:
+def _scheduling(group: Cursor, least: str = "minCount") -> tuple[bool, Expression | None]:
     if _one_of(group, "schedulingPolicy", ("gang", "basic"), "gang") == "basic":
         return False, None
     policy = group.mapping("schedulingPolicy")
     gang = policy.mapping("gang") if policy else None
     if gang is None:
         return True, None
-    gang.only("minCount", "minCountExpression")
-    return True, _count(gang, "minCount")
+    gang.only(least, f"{least}Expression")
+    return True, _count(gang, least)
 
 
 def _instances(group: Cursor) -> tuple[str, Expression | None]:

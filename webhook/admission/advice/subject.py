@@ -159,8 +159,8 @@ def _mutating(policy: CompiledMutating, bindings: tuple[Binding, ...]) -> Subjec
 
 
 def _workload(policy: CompiledWorkload, bindings: tuple[Binding, ...]) -> Subject:
-    groups = policy.source.pod_groups
-    written = [one for group in groups for one in group.expressions]
+    groups, composites = policy.source.pod_groups, policy.source.composites
+    written = [*(one for group in groups for one in group.expressions), *(one for each in composites for one in each.expressions)]
     return Subject(
         kind="WorkloadPolicy",
         head=policy.source.head,

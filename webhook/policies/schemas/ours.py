@@ -37,12 +37,14 @@ def workload_policy() -> Schema:
             "precedence": {"type": "integer", "default": 0, "description": "Of two that match the higher one decides."},
             "attach": text("Who makes the group objects.", choices=("Auto", "Native", "Managed"), default="Auto"),
             "podGroups": listed("The groups.", _pod_group(), minItems=1, maxItems=8),
+            "compositePodGroups": listed("Groups of groups, instead.", _composite(), minItems=1, maxItems=8),
             "disruption": _disruption(),
             "overrides": fields(
                 "What users may say on their objects.", {"allow": texts("Which words.", choices=OVERRIDES, uniqueItems=True)}
             ),
         },
-        required=("matchConstraints", "podGroups"),
+        required=("matchConstraints",),
+        oneOf=[{"required": ["podGroups"]}, {"required": ["compositePodGroups"]}],
     )
     return document("WorkloadPolicy", OURS, spec)
 
@@ -146,6 +148,44 @@ def _members() -> Schema:
     )
 
 
+def _composite() -> Schema:
+    gang = fields(
+        "All groups start together, or none.",
+        {
+            "minGroupCount": {**_COUNT, "description": "How many at least; left out: all of them."},
+            "minGroupCountExpression": cel("How many at least, an int."),
+        },
+    )
+    return fields(
+        "Groups that start together; alpha, needs --enable-alpha=CompositePodGroup.",
+        {
+            "name": text("Name of the CompositePodGroupTemplate, a DNS label.", minLength=1),
+            "instances": text(
+                "One for all groups, or one for each instance of them.", choices=("One", "PerInstance"), default="One"
+            ),
+            "schedulingPolicy": _union("How they start.", {"gang": gang, "basic": fields("Group by group.", {})}),
+            "disruptionMode": _disruption_mode(),
+            "schedulingConstraints": _constraints(),
+            "podGroups": listed("Its groups.", _pod_group(), minItems=1, maxItems=8),
+        },
+        required=("name", "podGroups"),
+    )
+
+
+def _constraints() -> Schema:
+    topology = fields(
+        "All members within one domain.",
+        {"key": text("A label of nodes."), "keyExpression": cel("A label of nodes.")},
+        oneOf=[{"required": ["key"]}, {"required": ["keyExpression"]}],
+    )
+    return fields("Where it may run.", {"topology": listed("At most one.", topology, maxItems=1)})
+
+
+def _disruption_mode() -> Schema:
+    modes = {"all": fields("All or none.", {}), "single": fields("One by one.", {})}
+    return _union("What the scheduler may preempt.", modes)
+
+
 def _pod_group() -> Schema:
     gang = fields(
         "All start together, or none.",
@@ -153,11 +193,6 @@ def _pod_group() -> Schema:
             "minCount": {**_COUNT, "description": "How many at least; left out: all of them."},
             "minCountExpression": cel("How many at least, an int."),
         },
-    )
-    topology = fields(
-        "All members within one domain.",
-        {"key": text("A label of nodes."), "keyExpression": cel("A label of nodes.")},
-        oneOf=[{"required": ["key"]}, {"required": ["keyExpression"]}],
     )
     return fields(
         "A group.",
@@ -174,10 +209,8 @@ def _pod_group() -> Schema:
             },
             "stamp": text("Where the pods' group is written.", choices=("Template", "Pod"), default="Template"),
             "schedulingPolicy": _union("How it starts.", {"gang": gang, "basic": fields("Pod by pod.", {})}),
-            "disruptionMode": _union(
-                "What the scheduler may preempt.", {"all": fields("All or none.", {}), "single": fields("Pod by pod.", {})}
-            ),
-            "schedulingConstraints": fields("Where it may run.", {"topology": listed("At most one.", topology, maxItems=1)}),
+            "disruptionMode": _disruption_mode(),
+            "schedulingConstraints": _constraints(),
             "priorityClassName": text("Left out: that of the pods."),
             "priorityClassNameExpression": cel("A string."),
             "resourceClaims": listed("Claims that the group shares.", _claim(), maxItems=4),
