@@ -81,7 +81,7 @@ def test_a_policy_about_certain_names_is_asked_about_each() -> None:
 
 
 def test_what_is_remembered_of_sorts_of_requests_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webhook.admission.policyset._SORTS", 2)
+    monkeypatch.setattr("webhook.admission.policyset.SORTS", 2)
     policies = PolicySet(validating=(about("jobs", operations=["CREATE", "UPDATE"]),))
     for operation in (*Operation, *Operation):
         wanted = ["about jobs"] if operation in (Operation.CREATE, Operation.UPDATE) else []

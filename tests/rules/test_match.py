@@ -168,3 +168,19 @@ def test_a_requirement_on_a_label(operator: str, values: tuple[str, ...], labels
     chosen = selector(Requirement(key="team", operator=operator, values=values))
     asked = request(job().at("metadata.labels", labels).build())
     assert (match(constraints(object_selector=chosen), asked, FakeWorld()) is not None) == matches
+
+
+def test_what_rules_said_of_one_request_is_said_only_of_requests_of_its_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(match.__globals__, "SORTS", 2)  # the module has the name of its function
+    rules = constraints(rule(operations=("CREATE",)))
+    for operation in (*Operation, *Operation):
+        found = match(rules, request(job().build(), operation=operation), FakeWorld())
+        assert (found is not None) == (operation is Operation.CREATE)
+        assert len(rules.found) <= 2
+
+
+def test_a_rule_about_named_objects_is_asked_anew_for_each() -> None:
+    rules = constraints(rule(resource_names=("known",)))
+    names = ("other", "known", "other", "known")
+    found = [match(rules, request(job(name).build()), FakeWorld()) is not None for name in names]
+    assert found == [False, True, False, True]

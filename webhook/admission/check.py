@@ -29,6 +29,8 @@ class Checker:
     surroundings: Surroundings
     situation: Callable[[AdmissionRequest], Situation]
     """Puts a request into its world: namespaces, params, deadline."""
+    brief: bool = False
+    """Leave out of the results what is to be changed and created, for reports that do not show it."""
     _asking: PolicySet = field(init=False, repr=False, compare=False)
     """Those policies that want to see pods before they exist."""
 
@@ -52,7 +54,10 @@ class Checker:
         if not findings:
             findings = (Finding(policy="", verdict=Verdict.SKIP, message="no policy matches"),)
         obj = request.object or request.old_object or {}
-        results = tuple(_result(finding, source, obj, mutated) for finding in findings)
+        if self.brief:
+            results = tuple(Result(source=source, object=obj, finding=finding) for finding in findings)
+        else:
+            results = tuple(_result(finding, source, obj, mutated) for finding in findings)
         if isinstance(answer, Denied) or judged.object is None or judged.operation is Operation.DELETE:
             return results
         return (*results, *self._of_templates(judged.object, source, is_raw=complete is None))
@@ -92,7 +97,7 @@ def is_finding(result: Result, fail_on: Sequence[Verdict]) -> bool:
 def _result(finding: Finding, source: str, obj: Object, mutated: MutatingRound) -> Result:
     """Put patch, object and created objects beside the finding of the policy that asked for them."""
     plan, attached = mutated.plan, mutated.attached
-    change = next((change for change in mutated.changes if change.finding is finding), None) if mutated.changes else None
+    change = next((change for change in mutated.changes if change.finding is finding), None)
     if change is not None and change.after != change.before:
         patch = diff(change.before, change.after)
         return Result(source=source, object=obj, finding=finding, patch=patch, patched=change.after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
@@ -24,21 +24,19 @@ from webhook.model.policies import (
 from webhook.model.requests import AdmissionRequest
 from webhook.rules import (
     NEEDED_KINDS,
+    SORTS,
     BoundMutating,
     CompiledException,
     CompiledMutating,
     CompiledPolicy,
     may_match,
     selects,
-    sort_of,
 )
 
 INSTALL_LABEL, NATIVE = "gangwarden.dev/install", "native"
 """Label of a policy that belongs into the cluster as an object, because it must hold while our webhook is away."""
 _NAMESPACED = frozenset({("v1", "ConfigMap"), ("v1", "Secret")})
 """Built-in kinds that serve as params; of other kinds the objects themselves show whether they have namespaces."""
-_SORTS = 1024
-"""How many sorts of requests are remembered; a cluster has a few hundred."""
 BoundPolicy = tuple[CompiledPolicy, tuple[Binding, ...]]
 
 
@@ -104,7 +102,7 @@ class PolicySet:
     """What an author should know, such as a policy without a binding."""
     needs: frozenset[tuple[str, str]] = frozenset()
     """Group and kind of everything that must be watched for these policies."""
-    _about: dict[Hashable, PolicySet] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _about: dict[tuple[str, FailurePolicy | None], PolicySet] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What ``about`` has settled."""
 
     def about(self, request: AdmissionRequest, failure_policy: FailurePolicy | None = None) -> PolicySet:
@@ -113,10 +111,10 @@ class PolicySet:
         With a failurePolicy, of the native policies those that have it and are for us to ask. It is settled once for all
         requests of the same sort.
         """
-        key = sort_of(request), failure_policy
+        key = request.sort, failure_policy
         found = self._about.get(key)
         if found is None:
-            if len(self._about) >= _SORTS:
+            if len(self._about) >= SORTS:
                 self._about.clear()
             found = self._about[key] = _narrowed(self, request, failure_policy)
         return found

@@ -76,7 +76,7 @@ def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: 
     custom = offline.custom | CustomKinds.of((manifest.source, manifest.object) for manifest in manifests)
     odd = tuple(manifest for manifest in manifests if not has_regular_fields(manifest.object))
     check_types(odd)
-    results = _check(manifests, policies, options, offline=offline, custom=custom)
+    results = _check(manifests, policies, options, offline=offline, custom=custom, brief=output != "json")
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     _print(results, output, failing)
     show(note_lines([*notes, *_notes(odd, results, custom), *_unused(policies, results)]), sys.stderr)
@@ -111,9 +111,15 @@ def _policies(paths: Sequence[str], unbound: str, params: str | None, now: datet
 
 
 def _check(
-    manifests: Iterable[Manifest], policies: PolicySet, options: dict[str, Any], *, offline: Offline, custom: CustomKinds
+    manifests: Iterable[Manifest],
+    policies: PolicySet,
+    options: dict[str, Any],
+    *,
+    offline: Offline,
+    custom: CustomKinds,
+    brief: bool,
 ) -> list[Result]:
-    checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation)
+    checker = Checker(policies=policies, surroundings=offline.surroundings, situation=offline.situation, brief=brief)
     asker = asker_of(Operation(options["operation"]), options["user"], options["groups"])
     before = load_before(options["old"], offline.default_namespace) if options["old"] else None
     results: list[Result] = []

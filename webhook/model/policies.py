@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from webhook.model.objects import Object
+from webhook.model.objects import Object, Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,8 @@ class MatchResources:
     resource_rules: tuple[ResourceRule, ...] = ()
     exclude_resource_rules: tuple[ResourceRule, ...] = ()
     match_policy: str = "Equivalent"
+    found: dict[str, Resource | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By sort of request, what the rules have come to: for whoever matches, who asks the same of every request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

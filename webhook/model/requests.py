@@ -68,12 +68,27 @@ class AdmissionRequest:
     dry_run: bool = False
     options: Object | None = None
     _json: Object | None = field(default=None, init=False, repr=False, compare=False)
+    _sort: str = field(default="", init=False, repr=False, compare=False)
 
     def with_object(self, obj: Object) -> AdmissionRequest:
         """Return the same question about another object: what a later rule sees after an earlier one changed it."""
         made = replace(self, object=obj)
         object.__setattr__(made, "_json", self._json)
+        object.__setattr__(made, "_sort", self._sort)
         return made
+
+    @property
+    def sort(self) -> str:
+        """Return what resource rules look at, but for the name: equal for requests that the same rules know. Made once."""
+        if not self._sort:
+            asked = self.request_resource
+            parts = (
+                *(self.resource.group, self.resource.version, self.resource.resource, self.sub_resource),
+                *((asked.group, asked.version, asked.resource) if asked else ("", "", "")),
+                *(self.request_sub_resource, self.operation, "n" if self.namespace else "", "n" if self.name else ""),
+            )
+            object.__setattr__(self, "_sort", "\0".join(parts))
+        return self._sort
 
     def as_json(self) -> Object:
         """Return CEL's ``request``: no uid, object or oldObject; empty fields are absent, as the API server has it.

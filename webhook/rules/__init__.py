@@ -21,7 +21,7 @@ from webhook.rules.declare import ACCESS_TYPES, ADMISSION_ROOTS, NAMESPACE_TYPE,
 from webhook.rules.exceptions import compile_exception, excepted, rule_on
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
-from webhook.rules.match import match, may_match, sort_of
+from webhook.rules.match import SORTS, match, may_match
 from webhook.rules.mutate import BoundMutating, Change, Complete, Mutated, mutate, mutation_denial_text
 from webhook.rules.mutations import CompiledMutating, CompiledMutation, compile_mutating
 from webhook.rules.params import collect_params
@@ -36,6 +36,7 @@ __all__ = [
     "NAMESPACE_TYPE",
     "NEEDED_KINDS",
     "REQUEST_TYPE",
+    "SORTS",
     "UNDECIDED",
     "WORKLOAD_ROOTS",
     "BoundMutating",
@@ -78,6 +79,5 @@ __all__ = [
     "rule_on",
     "selector_of",
     "selects",
-    "sort_of",
     "warning_text",
 ]

@@ -7,7 +7,7 @@ Its "attributes" are those of the client's own request: where the API server has
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable
+from collections.abc import Container
 
 from webhook.model.objects import Object, Resource, labels_of
 from webhook.model.policies import MatchResources, ResourceRule
@@ -17,6 +17,8 @@ from webhook.rules.problems import RuleProblem
 from webhook.rules.selectors import is_everything, selects
 from webhook.rules.world import World
 
+SORTS = 1024
+"""How many sorts of requests are remembered; a cluster has a few hundred."""
 _NAMESPACES = Resource("", "v1", "namespaces")
 _EXEMPT = {
     "admissionregistration.k8s.io": frozenset(
@@ -49,19 +51,10 @@ def match(constraints: MatchResources, request: AdmissionRequest, world: World) 
         problem = error
     if not _object_matches(constraints, request):
         return None
-    if _find(constraints.exclude_resource_rules, constraints, request):
-        return None
-    asked = asked_resource(request)
-    found = _find(constraints.resource_rules, constraints, request) if constraints.resource_rules else asked
+    found = _found(constraints, request)
     if found and problem:
         raise problem
     return found
-
-
-def sort_of(request: AdmissionRequest) -> Hashable:
-    """Return what resource rules look at in a request, but its name: equal for requests that the same rules know."""
-    asked = (request.request_resource, request.request_sub_resource)
-    return request.resource, request.sub_resource, *asked, request.operation, bool(asked_namespace(request))
 
 
 def may_match(constraints: MatchResources, request: AdmissionRequest) -> bool:
@@ -84,6 +77,23 @@ def asked_resource(request: AdmissionRequest) -> Resource:
 def asked_namespace(request: AdmissionRequest) -> str:
     """Return the request's namespace; a Namespace counts as being in itself, as in the API server."""
     return request.namespace or (request.name if asked_resource(request) == _NAMESPACES else "")
+
+
+def _found(constraints: MatchResources, request: AdmissionRequest) -> Resource | None:
+    """Return under which name the rules know the request; settled once for all requests of a sort, unless rules name objects."""
+    try:
+        return constraints.found[request.sort]
+    except KeyError:
+        rules, excluding = constraints.resource_rules, constraints.exclude_resource_rules
+        if _find(excluding, constraints, request):
+            found = None
+        else:
+            found = _find(rules, constraints, request) if rules else asked_resource(request)
+        if not any(rule.resource_names for rule in (*rules, *excluding)):
+            if len(constraints.found) >= SORTS:
+                constraints.found.clear()
+            constraints.found[request.sort] = found
+        return found
 
 
 def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request: AdmissionRequest) -> Resource | None:
