@@ -1,6 +1,6 @@
 """A stand-in for the kubelet of one node: pods of our image become local processes, each on a loopback address of its own.
 
-It does what a chart relies on and no more: ServiceAccount tokens, ConfigMaps and Secrets as files, readiness by HTTP, exit
+It does what a chart relies on and no more: ServiceAccount tokens, ConfigMaps as files, readiness by HTTP, exit
 codes, restarts, termination by SIGTERM. What it leaves out: images, cgroups, liveness, init containers. Pods have addresses
 that the API server takes (it refuses loopback ones in EndpointSlices); ``real_address`` says where they listen.
 """
@@ -106,6 +106,10 @@ class Kubelet:
         """Return the ends of the logs of all pods, also of those that are gone."""
         return "\n".join(f"--- {path.parent.name}\n{path.read_text()[-5000:]}" for path in sorted(self._directory.glob("*/log")))
 
+    def log_of(self, name: str) -> str:
+        """Return what the pods whose name begins so have said."""
+        return "".join(path.read_text() for path in sorted(self._directory.glob(f"*-{name}*/log")))
+
     def _run(self) -> None:
         client, renewed = self._cluster.client, 0.0
         try:
@@ -178,7 +182,7 @@ class Kubelet:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env={**os.environ, "KUBECONFIG": str(config), "TMPDIR": str(running.directory), "PYTHONWARNINGS": "error"},
+                env={**os.environ, "KUBECONFIG": str(config), "TMPDIR": str(running.directory)},
             )
 
     @staticmethod

@@ -19,11 +19,11 @@ import yaml
 
 from tests.charts.helm import render
 from tests.charts.outline import VALUES
-from tests.controlplane.client import DEPLOYMENTS, POD_GROUPS, ApiError, Client, Object, wait_for
+from tests.controlplane.client import DEPLOYMENTS, POD_GROUPS, PODS, ApiError, Client, Object, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import PLACEMENT, Kubelet
 from tests.controlplane.services import ServiceProxy
-from tests.e2e.installation import SYSTEM_NAMESPACE, labelled_job
+from tests.e2e.installation import COMMAND, SYSTEM_NAMESPACE, labelled_job
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART, OLDER = ROOT / "charts/gangwarden", Path(__file__).with_name("older")
@@ -131,6 +131,30 @@ def is_stamped(client: Client, namespace: str) -> bool:
     return False
 
 
+def pods(client: Client, component: str) -> list[Object]:
+    return client.list(PODS, SYSTEM_NAMESPACE, labels=f"app.kubernetes.io/component={component}")
+
+
+def assert_native_policies_hold(node: Node, namespace: str) -> None:
+    """The controller writes two fields of a Job, and a namespace leaves policy only by the hand of who may let it."""
+    account = f"--as=system:serviceaccount:{SYSTEM_NAMESPACE}:gangwarden-controller"
+
+    def patched(spec: str) -> str:
+        return node.cluster.kubectl("patch", "job", "first", "-n", namespace, "--type=merge", "-p", spec, account, check=False)
+
+    assert "writes no field of its spec but suspend" in patched('{"spec": {"parallelism": 2}}')
+    assert "patched" in patched('{"spec": {"suspend": true}}')
+    node.cluster.kubectl("create", "clusterrole", "labeller", "--verb=get,patch", "--resource=namespaces")
+    node.cluster.kubectl("create", "clusterrolebinding", "labeller", "--clusterrole=labeller", "--user=alice")
+    label = ("label", "namespace", namespace, "gangwarden.dev/bypass=true")
+    assert "out of all of Gangwarden's policies, and alice may not" in node.cluster.kubectl(*label, "--as=alice", check=False)
+    node.cluster.kubectl(*label)
+    wait_for(lambda: not is_stamped(node.client, namespace), what="the namespace is not asked about")
+    node.client.create(labelled_job("bypassed", namespace), dry_run=True)
+    node.cluster.kubectl("label", "namespace", namespace, "gangwarden.dev/bypass-", "--as=alice")
+    wait_for(lambda: is_stamped(node.client, namespace), what="policy holds again")
+
+
 def groups(client: Client, namespace: str) -> list[str]:
     return [group["metadata"]["name"] for group in client.list(POD_GROUPS, namespace)]
 
@@ -201,12 +225,56 @@ def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_j
         node.change("rollback", "2")
         node.helm("test", RELEASE)
         assert "forbidden" not in node.kubelet.logs().lower()
+        assert_native_policies_hold(node, namespace)
 
         client.patch(DEPLOYMENTS, SYSTEM_NAMESPACE, "gangwarden-controller", {"spec": {"replicas": 0}})
-        wait_for(lambda: node.replicas("controller") == 0, seconds=60, what="no controller is left")
+        wait_for(lambda: pods(client, "controller") == [], seconds=60, what="no controller is left")
         client.create(labelled_job("orphan", namespace))
         node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
-        assert any(name.startswith("orphan-") for name in groups(client, namespace)), "the hook makes what no controller made"
+        assert "PodGroup" in node.kubelet.log_of("gangwarden-cleanup"), "the hook makes what no controller made"
+        assert any(name.startswith("orphan-") for name in groups(client, namespace))
         assert wait_for(lambda: remains(client) == [] or None, seconds=30, what=f"nothing remains of {remains(client)}")
         after = client.create(labelled_job("after", namespace), dry_run=True)
         assert "schedulingGroup" not in after["spec"]["template"]["spec"]
+
+
+@pytest.mark.timeout(300)
+def test_in_two_namespaces_with_policies_and_a_certificate_of_ours_roles_there_are_enough(node: Node, tmp_path: Path) -> None:
+    client = node.client
+    given_certificate(node, tmp_path)
+    files = {
+        folder: (ROOT / "policies/gang" / folder / "policy.yaml").read_text() for folder in ("labelled-jobs", "reachable-quorum")
+    }
+    client.create(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "our-policies", "namespace": SYSTEM_NAMESPACE},
+            "data": {f"{name}.yaml": text for name, text in files.items()},
+        }
+    )
+    single = PLACEMENT | {"replicas": 1}
+    with node.cluster.namespace() as inside, node.cluster.namespace() as other, node.cluster.namespace() as outside:
+        values = {
+            "namespaces": [inside, other],
+            "certificates": {"mode": "given", "secretName": "ours"},
+            "policies": {"source": "configMap", "configMap": "our-policies"},
+            "webhook": single,
+            "controller": single,
+            "hooks": PLACEMENT,
+        }
+        node.change("install", CHART, values=values)
+        assert_gangs_are_judged(node, inside, "first")
+        assert not is_stamped(client, outside)
+        assert "forbidden" not in node.kubelet.logs().lower()
+        node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
+        kept = {"v1/secrets ours", "v1/configmaps our-policies"}
+        wait_for(lambda: set(remains(client)) == kept, seconds=30, what=f"what is not of the chart stays, {remains(client)}")
+
+
+def given_certificate(node: Node, directory: Path) -> None:
+    """Store a certificate for the Service, as somebody else would have made it: without the key of its authority."""
+    made = directory / "certs"
+    subprocess.run([COMMAND, "certs", "init", made, f"--service={SYSTEM_NAMESPACE}/gangwarden"], check=True, timeout=30)
+    files = [f"--from-file={name}={made / name}" for name in ("ca.crt", "tls.crt", "tls.key")]
+    node.cluster.kubectl("create", "secret", "generic", "ours", "-n", SYSTEM_NAMESPACE, *files)
