@@ -75,7 +75,7 @@ def test_the_controller_lists_what_it_follows(policies: PolicySet) -> None:
     given = permissions(rules_of("controller"))
     assert {(group, resource) for group, resource, verb in given if verb == "watch"} >= followed
     readable = {(group, resource) for group, resource, verb in given if verb in ("list", "watch")}
-    assert readable - followed <= {("", "nodes"), ("policy", "poddisruptionbudgets"), ("", "resourcequotas")}
+    assert readable - followed <= {("", "nodes"), ("", "events"), ("policy", "poddisruptionbudgets"), ("", "resourcequotas")}
 
 
 def test_the_controller_writes_group_objects_events_and_what_a_restart_takes() -> None:

@@ -168,8 +168,19 @@ def test_the_scheduler_s_own_preemption_names_who_came_instead(installed, namesp
             group = client.list("scheduling.k8s.io/v1beta1/podgroups", elsewhere)[0]["metadata"]["name"]
             assert f"The scheduler preempted it for PodGroup {elsewhere}/{group} at " in found["cause"]
             assert any(entry["what"] == "Preempted" and group in entry["text"] for entry in found["timeline"])
+            told = wait_for(lambda: taken(client, namespace), seconds=PATIENCE_SECONDS, what="the controller tells it on the Job")
+            # Whoever reads the Job may not know what runs elsewhere; explain was asked by somebody who may.
+            assert "was preempted by the scheduler for a PodGroup of another namespace (UID " in told
+            assert group not in told
         finally:
             client.delete("scheduling.k8s.io/v1/priorityclasses", "", f"high-{namespace}")
+
+
+def taken(client: Client, namespace: str) -> str:
+    events = client.list("v1/events", namespace)
+    return next(
+        (one["message"] for one in events if one["reason"] == "GroupTaken" and one["involvedObject"]["kind"] == "Job"), ""
+    )
 
 
 def test_a_podgroup_that_is_missing_while_nobody_makes_it(installed, namespace):

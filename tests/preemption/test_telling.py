@@ -20,6 +20,7 @@ from webhook.preemption.telling import (
     tell_held,
     tell_lost,
     tell_stuck,
+    tell_taken,
 )
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -152,3 +153,15 @@ def test_the_end_says_how_it_went(outcome: RestartOutcome, reason: str, warning:
 
 def test_pods_can_be_spared() -> None:
     assert kinds(tell_ended(ABOUT, INTENT, RestartOutcome.WHOLE, now=NOON, pods=False)) == ["Job/train", "PodGroup/train-g"]
+
+
+def test_a_group_that_was_taken_as_a_whole_says_by_whom_and_what_comes_next() -> None:
+    taken = replace(LOSS, cause=LossCause.PREEMPTED, message="", by="uid-p")
+    tells = tell_taken(ABOUT, replace(HEALTH, losses=(taken, taken)), preemptor="PodGroup serving")
+    assert kinds(tells) == ["Job/train", "PodGroup/train-g"]
+    assert tells[0].reason == "GroupTaken"
+    assert tells[0].message == (
+        "Pod train-3 (node n1) was preempted by the scheduler for PodGroup serving (UID uid-p) at 2026-01-01T12:00:00Z and 1 "
+        "more with it. No member of the group holds a node any more; Job train makes new ones, which start together when there "
+        "is room for all."
+    )

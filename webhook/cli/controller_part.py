@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from webhook.admission import SnapshotWorld
 from webhook.cli.recording import GroupRecorder
+from webhook.cli.witness import PreemptionWitness
 from webhook.cluster import Api, Done, Elector, EventRecorder, Executor, Failed, Moot, Outcome, SnapshotFeed
 from webhook.controller import Carried, Controller, Keeper, MemberIndex, Shortfall
 from webhook.model.actions import Evict, PlannedAction, Resume, Suspend, Tell
@@ -93,7 +94,16 @@ class ControllerPart:
             feed, actor, store, capabilities, world, settings, members=members, view=view, owners=owners
         )
         self._keeper = Keeper(
-            feed, actor, store, world, disruption, settings, members=members, view=view, recorder=self._recorder
+            feed,
+            actor,
+            store,
+            world,
+            disruption,
+            settings,
+            members=members,
+            view=view,
+            recorder=self._recorder,
+            witness=PreemptionWitness(api),
         )
 
     async def run(self) -> None:

@@ -19,6 +19,7 @@ import structlog
 from webhook.controller.gathering import Gathering
 from webhook.controller.members import MemberIndex
 from webhook.controller.memory import Memory, Remembered
+from webhook.controller.preemptors import AGAIN_SECONDS, Preemptors, Witness, nobody_saw
 from webhook.controller.process import Feed, Policies, Shortfall
 from webhook.controller.queue import WorkQueue
 from webhook.controller.recorder import Recorder, Unrecorded
@@ -44,6 +45,7 @@ from webhook.preemption import (
     tell_held,
     tell_lost,
     tell_stuck,
+    tell_taken,
 )
 from webhook.rules import ClusterView, World
 from webhook.settings import ControllerSettings, DisruptionSettings
@@ -89,12 +91,14 @@ class Keeper:
         members: MemberIndex,
         view: Callable[[Snapshot, str], ClusterView] = ClusterView,
         recorder: Recorder | None = None,
+        witness: Witness = nobody_saw,
         clock: Callable[[], datetime] = _UTC_NOW,
     ) -> None:
         """``members`` must hear of changes before this does; ``pauses`` are those after a failure."""
         self._feed, self._hands, self._settings, self._pauses = feed, hands, settings, pauses
         self._members, self._clock = members, clock
         self._recorder: Recorder = recorder or Unrecorded()
+        self._preemptors = Preemptors(witness)
         self._memory = Memory()
         self._sightings = Sightings(members, waiting=self._under_way, clock=clock)
         self._gathering = Gathering(feed, policies, world, members, self._sightings, view=view)
@@ -168,14 +172,16 @@ class Keeper:
         if facts.owner is not None and version_of(facts.owner) < known.version:
             queue.add_after(key, _BEHIND_SECONDS)
             return True
-        health = self._judge(facts)
+        health = await self._preemptors.named(self._judge(facts), facts.namespace_name)
         known.short_since = (known.short_since or facts.now) if health.is_short else None
         self._sightings.keep(key, health.losses)
         self._recorder.looked(key, judge_health(facts), [pod for pod in facts.members if not has_ended(pod)])
         seen = self._seen(facts, health, known)
         turn = plan_restart(seen)
         done = await self._carry_out(key, seen, turn, known)
-        pauses = [pause for pause in (turn.again_seconds, health.look_again_seconds) if pause is not None]
+        is_open = self._preemptors.is_open(health)
+        soon = (turn.again_seconds, health.look_again_seconds, AGAIN_SECONDS if is_open else None)
+        pauses = [pause for pause in soon if pause is not None]
         if pauses:
             queue.add_after(key, max(min(pauses), _SOON_SECONDS))
         return done
@@ -226,7 +232,8 @@ class Keeper:
         if turn.intent is not None or known.intent is not None:
             _log_step(key, known, turn)
         known.intent, known.past, known.is_inherited = turn.intent, turn.past, False
-        await self._tell((*turn.tells, *(_state_told(seen) if turn.intent is None and turn.ended is None else ())))
+        is_settled = turn.intent is None and turn.ended is None and not self._preemptors.is_open(seen.health)
+        await self._tell((*turn.tells, *(_state_told(seen) if is_settled else ())))
         return True
 
     async def _tell(self, tells: Sequence[Tell]) -> None:
@@ -248,6 +255,8 @@ def _state_told(seen: Seen) -> tuple[Tell, ...]:
             return tell_lost(said, health)
         case GroupState.HELD if seen.facts.owner is not None:
             return tell_held(said, health)
+        case GroupState.FORMING if health.losses and health.losses[0].cause.is_disruption:
+            return tell_taken(said, health, preemptor=seen.preemptor)
         case _:
             return ()
 

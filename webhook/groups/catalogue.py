@@ -169,6 +169,13 @@ _RESTARTS = _notes(
         "WorkloadPolicy decide; by hand: suspend the Job, wait until its pods are gone, resume it.",
     ),
     (
+        "GroupTaken",
+        "All members were taken at once or one after the other: by the scheduler for something more important, by a drain of all "
+        "their nodes. Nothing is left in part, so nothing is restarted.",
+        "Nothing, as long as there will be room. A Job makes new pods after a pause: 80 s for four that were lost at once, 10 "
+        "minutes at most.",
+    ),
+    (
         "GroupRestarting",
         "A member was taken, so the whole group is taken down and started again, all at once. The id in the message is on every "
         "event of this restart.",

@@ -22,7 +22,7 @@ from webhook.preemption.rollcall import RollCall, call_roll
 from webhook.preemption.steps import about, repair, since_restart
 from webhook.preemption.story import tell_story
 from webhook.preemption.stranded import StrandedTime, burning
-from webhook.preemption.telling import preemptor_name, tell_held, tell_lost, tell_stuck
+from webhook.preemption.telling import preemptor_name, tell_held, tell_lost, tell_stuck, tell_taken
 
 __all__ = [
     "BUDGET_KIND",
@@ -68,4 +68,5 @@ __all__ = [
     "tell_lost",
     "tell_story",
     "tell_stuck",
+    "tell_taken",
 ]

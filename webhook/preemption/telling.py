@@ -84,6 +84,18 @@ def tell_lost(about: About, health: Health) -> tuple[Tell, ...]:
     return _everywhere(about, health, "GroupLostMember", _with_way_out(health, None))
 
 
+def tell_taken(about: About, health: Health, *, preemptor: str = "") -> tuple[Tell, ...]:
+    """Record that all members are gone: nothing is left in part, so nothing is done, and nobody else would say why."""
+    first, *others = health.losses
+    count = f" and {len(others)} more with it" if others else ""
+    owner = f"{about.owner.get('kind')} {metadata_of(about.owner).get('name')}"
+    sentence = (
+        f"{loss_sentence(first, preemptor)}{count}. No member of the group holds a node any more; {owner} makes new ones, which "
+        "start together when there is room for all."
+    )
+    return _tells(About(owner=about.owner, pod_group=about.pod_group), (), "GroupTaken", sentence, warning=True)
+
+
 def tell_ended(
     about: About, intent: Intent, outcome: RestartOutcome, *, now: datetime, note: str = "", pods: bool = True
 ) -> tuple[Tell, ...]:
