@@ -23,7 +23,7 @@ from tests.controlplane.plan import NATIVE, NO_GROUPS, Gates
 from tests.controlplane.scenes import is_bound
 from tests.e2e.custom import custom_kinds
 from tests.e2e.devices import CLAIMS, SHARED, TEMPLATE, ask_for
-from tests.e2e.installation import CANARY, SHIPPED, Installation, running
+from tests.e2e.installation import CANARY, SHIPPED, Installation, labelled_job, running
 from tests.e2e.owners import OWNERS, PODS_OF_A_GANG, Owner, asking, pod_templates
 
 Object = dict[str, Any]
@@ -292,7 +292,24 @@ def test_a_gang(cell: Cell) -> None:
         check_gang(cell, stored)
     else:
         check_ungrouped(cell, stored, warnings)
+    if cell.owner is OWNERS["job"]:
+        check_own_words(cell)
     cell.take_away(stored)
+
+
+def check_own_words(cell: Cell) -> None:
+    """A group that a user writes himself is kept, or he hears that it is dropped, and why."""
+    wishing, stamped = (labelled_job(name, cell.namespace) for name in ("wishing", "stamped"))
+    wishing["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}}
+    stamped["spec"]["template"]["spec"]["schedulingGroup"] = {"podGroupName": "by-hand"}
+    for asked, is_kept, gate in (
+        (wishing, cell.route.native, "WorkloadWithJob"),
+        (stamped, cell.route.groups, "GenericWorkload"),
+    ):
+        refusal, warnings = cell.client.attempt(asked)
+        assert refusal == ""
+        assert bool(lost(asked, cell.client.create(asked, dry_run=True))) is not is_kept
+        assert any(f"feature gate {gate}" in warning for warning in warnings) is not is_kept
 
 
 def check_gang(cell: Cell, stored: Object) -> None:
