@@ -10,7 +10,7 @@ from rich.console import Console
 
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.reports.machine import API_VERSION, json_text
-from webhook.reports.styled import plain
+from webhook.reports.styled import plain, plain_lines
 
 _COLOURS = {Level.ERROR: "bold red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 _WIDEST = 160
@@ -23,7 +23,7 @@ def print_diagnostics(console: Console, diagnostics: Sequence[Diagnostic], lines
         place = ":".join(str(part) for part in (found.file, found.line, found.column) if part)
         about = f"{found.subject}: " if found.subject and not found.column else ""
         console.print(
-            f"[bold]{plain(place)}[/bold]: [{_COLOURS[found.level]}]{found.level}[/]: {plain(about + found.message)} "
+            f"[bold]{plain(place)}[/bold]: [{_COLOURS[found.level]}]{found.level}[/]: {plain_lines(about + found.message)} "
             f"[dim]{plain(f'[{found.rule}]')}[/dim]"
         )
         if found.column:

@@ -6,6 +6,7 @@ Into a pipe nothing of rich is needed, and it is a good part of what a short com
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import IO, TypeAlias
@@ -24,6 +25,7 @@ COLOURS = {
     Verdict.ERROR: "bold magenta",
     Verdict.SKIP: "dim",
 }
+_COMMAND = re.compile(r"^(\s*)(::|##)", re.MULTILINE)
 _STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables by which somebody may ask for a terminal's output where there is none; rich reads them."""
 
@@ -65,11 +67,12 @@ def note_lines(notes: Iterable[str]) -> Iterator[Line]:
 
 
 def _lines(source: str, results: Sequence[Result]) -> Iterator[Line]:
-    yield (printable(title(results[0].object)), "bold"), ("  ", ""), (printable(source), "dim")
+    yield (printable_lines(printable(title(results[0].object))), "bold"), ("  ", ""), (printable(source), "dim")
     for result in results:
         finding = result.finding
         where = " ".join(part for part in (finding.policy, finding.rule and f"({finding.rule})") if part)
-        first, *others = [printable(text) for text in (where, finding.message) if text] or [""]
+        said = printable_lines(finding.message)
+        first, *others = [text for text in (printable(where), said) if text] or [""]
         verdict = finding.verdict.value
         gap = " " * (7 - len(verdict)) if first.strip() else ""
         yield ("  ", ""), (verdict, COLOURS[finding.verdict]), (gap + first.rstrip(), "")
@@ -90,7 +93,22 @@ def indented(text: str, width: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text without what would act on a terminal or cannot be encoded: names and messages come from strangers."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode() for char in text)
+    """Return text as a part of one line, without what would act on a terminal or cannot be encoded.
+
+    Names and messages come from strangers: one with a line break in it must not become two lines, of which the second lies.
+    """
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def printable_lines(text: str) -> str:
+    """Return text that may have several lines, none of which a CI system takes for a command to itself.
+
+    Such commands are ``::error::…`` and ``##[…]``, and the runners of GitHub and Azure read them after blanks, too.
+    """
+    if text.isprintable():  # then it is one line
+        return _COMMAND.sub(r"\1\\\2", text)
+    return _COMMAND.sub(r"\1\\\2", "\n".join(map(printable, text.split("\n"))))
+
+
+def _shown(char: str) -> str:
+    return char if char.isprintable() else char.encode("unicode_escape").decode()

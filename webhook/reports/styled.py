@@ -22,6 +22,7 @@ from webhook.reports.lines import (
     manifest_lines,
     note_lines,
     printable,
+    printable_lines,
     result_lines,
     title,
     write_plainly,
@@ -61,7 +62,7 @@ def print_review(console: Console, results: Sequence[Result]) -> None:
             console.print(f"    [blue]patch[/blue]  {operation['op']} {plain(operation['path'])}{plain(value)}")
         for created in result.creates or ():
             console.print(f"    [blue]creates[/blue] {plain(title(created))}")
-            console.print(plain(indented(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
+            console.print(plain_lines(indented(yaml.safe_dump(created.get("spec", {}), sort_keys=False), 12)))
 
 
 def print_overview(console: Console, reviews: Sequence[Sequence[Result]]) -> None:
@@ -85,10 +86,10 @@ def print_notes(console: Console, notes: Iterable[str]) -> None:
 
 def print_error(console: Console, error: GangwardenError) -> None:
     """Print what is wrong and what to do next."""
-    console.print(f"[bold red]error:[/bold red] {plain(str(error))}")
+    console.print(f"[bold red]error:[/bold red] {plain_lines(str(error))}")
     advice = error.advice()
     if advice:
-        console.print(plain(advice))
+        console.print(plain_lines(advice))
 
 
 def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
@@ -96,7 +97,7 @@ def _overview_row(results: Sequence[Result]) -> tuple[str, ...]:
     gangs = [_gang(created) for created in first.creates or () if created["kind"] == "PodGroup"]
     said_by = dict.fromkeys(result.finding.policy or result.finding.message for result in results if result.finding.message)
     cells = (title(first.object), first.finding.verdict.value, ", ".join(gangs), ", ".join(said_by))
-    return tuple(map(printable, cells))
+    return tuple(printable_lines(printable(cell)) for cell in cells)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], styles: Sequence[str]) -> Text:
@@ -113,5 +114,10 @@ def _gang(pod_group: Object) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that rich takes for nothing but text."""
+    """Return a part of one line that rich takes for nothing but text."""
     return escape(printable(text))
+
+
+def plain_lines(text: str) -> str:
+    """Return text of one or more lines that rich takes for nothing but text."""
+    return escape(printable_lines(text))

@@ -16,7 +16,7 @@ from webhook.model.diagnostics import Diagnostic, Level
 from webhook.reports.junit import JUnitCase, JUnitSuite
 from webhook.reports.lines import indented
 from webhook.reports.machine import API_VERSION, json_text
-from webhook.reports.styled import plain
+from webhook.reports.styled import plain, plain_lines
 
 TRIAL_RULES = {
     "failed-case": "A test case is not answered as it expects.",
@@ -151,10 +151,10 @@ def _print_failure(console: Console, tried: Tried) -> None:
     origin = tried.case.origin
     console.print(f"      [bold]{plain(tried.case.name)}[/bold]  [dim]{plain(f'{origin.path}:{origin.line}')}[/dim]")
     for sentence in tried.sentences:
-        console.print(plain(indented(sentence, 8)))
+        console.print(plain_lines(indented(sentence, 8)))
     for line in _diff(tried):
         colour = _COLOURS.get(line[:1], "")
-        text = plain(indented(line, 10))
+        text = plain_lines(indented(line, 10))
         console.print(f"[{colour}]{text}[/{colour}]" if colour else text)
 
 
