@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.bench import binding, cel_go, check, explosion, expressions, feed, following, review, room
+from tests.bench import binding, cel_go, check, explosion, expressions, feed, following, groups, review, room
 from tests.bench.figures import Report, Section
 from tests.bench.render import to_json, to_markdown, to_text
 from tests.controlplane.build import kubernetes_version
@@ -28,6 +28,7 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "following": following.measure,
     "check": check.measure,
     "room": room.measure,
+    "groups": groups.measure,
 }
 PACKAGES = ("cel-python", "orjson", "uvloop")
 

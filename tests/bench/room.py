@@ -29,7 +29,7 @@ key, and 1 for the planning of a Job."""
 
 def measure() -> Section:
     """Measure on made-up nodes."""
-    body = _body()
+    body = typical_body()
     running = list(_pods())
     capacity = Capacity.of(snapshot_of([*_nodes(), *running]))
     view = NodeRoomView(lambda: capacity)
@@ -84,7 +84,8 @@ def _plan() -> Callable[[], object]:
     return lambda: plan_group(stored, plan, EMPTY_SNAPSHOT)
 
 
-def _body() -> bytes:
+def typical_body() -> bytes:
+    """Return the Job of 18 KB that is the unit."""
     containers = 1
     while len(body := json.dumps(labelled(containers)).encode()) < BODY_BYTES:
         containers += 1

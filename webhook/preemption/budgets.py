@@ -62,14 +62,19 @@ Covered: TypeAlias = tuple[Object, list[Object]]
 
 
 def _covered(pods: list[Object], budgets: Bucket) -> Iterator[Covered]:
-    # A budget without a selector selects nothing, one with an empty selector everything (policy/v1).
-    chosen = [
-        (selector_of(one["spec"]["selector"]), one)
-        for one in budgets.values()
-        if (one.get("spec") or {}).get("selector") is not None and not metadata_of(one).get("deletionTimestamp")
-    ]
+    known = {pair for pod in pods for pair in labels_of(pod).items()}
+    chosen = [(selector_of(one["spec"]["selector"]), one) for one in budgets.values() if _may_select(one, known)]
     for pod in pods:
         yield pod, [one for selector, one in chosen if selects(selector, labels_of(pod))]
+
+
+def _may_select(budget: Object, known: set[tuple[str, str]]) -> bool:
+    """Tell whether a budget may select one of some pods, by all their labels; a namespace may have hundreds for other pods."""
+    # A budget without a selector selects nothing, one with an empty selector everything (policy/v1).
+    selector = (budget.get("spec") or {}).get("selector")
+    if selector is None or metadata_of(budget).get("deletionTimestamp"):
+        return False
+    return all(pair in known for pair in (selector.get("matchLabels") or {}).items())
 
 
 def _is_free(pod: Object) -> bool:

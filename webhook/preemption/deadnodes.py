@@ -56,14 +56,14 @@ def _absence(name: str, facts: GroupFacts) -> DeadNode | None:
 
 
 def _silence(node: Object, now: datetime) -> DeadNode | None:
-    name, taints = metadata_of(node).get("name"), {}
-    for taint in (node.get("spec") or {}).get("taints") or ():
-        taints[str(taint.get("key"))] = taint
+    name, ready = metadata_of(node).get("name"), _ready(node)
+    taints = {str(taint.get("key")): taint for taint in (node.get("spec") or {}).get("taints") or ()}
+    if not taints and ready.get("status") != "Unknown":
+        return None  # as nearly all are
     if OUT_OF_SERVICE in taints:
         since = moment(taints[OUT_OF_SERVICE].get("timeAdded")) or now
         message = f"Node {name} carries the taint {OUT_OF_SERVICE}"
         return DeadNode(cause=LossCause.NODE_GONE, since=since, message=message, is_gone=True)
-    ready = _ready(node)
     if _UNREACHABLE not in taints and ready.get("status") != "Unknown":
         return None
     since = moment(ready.get("lastTransitionTime")) or moment((taints.get(_UNREACHABLE) or {}).get("timeAdded")) or now

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from webhook.groups import has_ended
 from webhook.model.disruption import Loss, LossCause
 from webhook.model.objects import Object, labels_of, metadata_of
-from webhook.preemption.deadnodes import death_of
-from webhook.preemption.facts import GroupFacts
+from webhook.preemption.deadnodes import DeadNode
 from webhook.preemption.moments import asked_to_go, created, latest, moment
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
@@ -31,15 +30,16 @@ _CLOCKS_APART = timedelta(seconds=2)
 _PREEMPTOR = re.compile(r"[Pp]reempted by (?:pod|podgroup|compositepodgroup) ([0-9a-fA-F-]{8,})")
 
 
-def loss_of(pod: Object, facts: GroupFacts) -> Loss | None:
-    """Return how a member that is still there was lost; None while it works, waits or has succeeded."""
+def loss_of(pod: Object, dead: DeadNode | None) -> Loss | None:
+    """Return how a member that is still there was lost; None while it works, waits or has succeeded.
+
+    ``dead`` says why nothing runs on its node any more, if so.
+    """
     phase = _phase(pod)
     if phase == "Succeeded":
         return None
     if phase == "Failed" or metadata_of(pod).get("deletionTimestamp"):
         return _as_written(pod)
-    spec = pod.get("spec") or {}
-    dead = death_of(str(spec.get("nodeName") or ""), facts)
     return None if dead is None else _loss(pod, dead.cause, dead.since, dead.message)
 
 

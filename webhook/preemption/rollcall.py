@@ -9,7 +9,7 @@ from datetime import datetime
 from webhook.groups import is_job, repaired_quorum, still_to_run
 from webhook.model.disruption import Loss, LossCause
 from webhook.model.objects import Object, labels_of, metadata_of
-from webhook.preemption.deadnodes import absence_ends_seconds
+from webhook.preemption.deadnodes import absence_ends_seconds, death_of
 from webhook.preemption.facts import GroupFacts
 from webhook.preemption.losses import INDEX_LABEL, loss_of
 from webhook.preemption.moments import created
@@ -67,15 +67,16 @@ def call_roll(facts: GroupFacts) -> RollCall:
     places: dict[str, list[Object]] = {"working": [], "waiting": [], "leaving": [], "succeeded": [], "failed": []}
     seen = {loss.uid: loss for loss in facts.losses}
     losses: list[Loss] = []
+    dead = {name: death_of(name, facts) for name in {_node_of(pod) for pod in facts.members}}
     for pod in facts.members:
-        loss = _as_seen(loss_of(pod, facts), seen.pop(str(metadata_of(pod).get("uid")), None))
-        place = _place(pod, loss)
-        places[place].append(pod)
-        if loss is not None and _node_of(pod):
+        node = _node_of(pod)
+        loss = _as_seen(loss_of(pod, dead[node]), seen.pop(str(metadata_of(pod).get("uid")), None))
+        places[_place(pod, loss)].append(pod)
+        if loss is not None and node:
             losses.append(loss)
     succeeded = _succeeded(places["succeeded"])
     wanted = _wanted(facts, succeeded)
-    unsure = [absence_ends_seconds(_node_of(pod), facts) for pod in places["working"]]
+    unsure = [absence_ends_seconds(name, facts) for name in dead]
     return RollCall(
         **{name: tuple(pods) for name, pods in places.items()},
         losses=_open([*losses, *seen.values()], (pod for place in _RAN for pod in places[place] if _node_of(pod))),
