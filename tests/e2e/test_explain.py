@@ -141,6 +141,38 @@ def test_a_member_that_was_deleted_strands_the_others_and_the_cause_is_counted(i
         installed.cluster.kubectl("uncordon", node)
 
 
+@pytest.mark.timeout(400)
+def test_what_a_half_running_group_burns_ends_when_restarts_are_switched_on(installed, namespace):
+    client = installed.client
+    client.create(labelled_job("train", namespace, cpu="3"))
+    wait_for(lambda: len(bound(client, namespace, "train")) == 4, seconds=PATIENCE_SECONDS, what="it runs")
+    taken_pod = bound(client, namespace, "train")[0]
+    node = taken_pod["spec"]["nodeName"]
+    installed.cluster.kubectl("cordon", node)
+    try:
+        client.delete(PODS, namespace, taken_pod["metadata"]["name"])
+        before = wait_for(lambda: stranded(installed), seconds=PATIENCE_SECONDS, what="the loss is counted")
+        wait_for(lambda: stranded(installed) > before, what="it goes on burning, for nobody does anything about it")
+        for controller in installed.controllers:
+            controller.stop()
+        installed.start_controller()
+        wait_for(
+            lambda: client.list(PODS, namespace, labels="job=train") and not bound(client, namespace, "train"),
+            seconds=PATIENCE_SECONDS + 60,
+            what="no member holds a node any more: there is no room for all of them",
+        )
+        wait_for(lambda: stranded(installed) == stranded(installed), seconds=PATIENCE_SECONDS, what="nothing burns any more")
+        assert samples(installed)["gangwarden_groups", ("restarting",)] == 1
+    finally:
+        installed.cluster.kubectl("uncordon", node)
+    restarted = ("gangwarden_group_restarts_total", ("Unseen", "whole"))
+    wait_for(lambda: samples(installed).get(restarted) == 1, seconds=PATIENCE_SECONDS, what="the group is whole again")
+    assert len(bound(client, namespace, "train")) == 4
+    installed.controllers[-1].stop()
+    installed.start_controller("--no-restarts")
+    installed.wait_for_leader()
+
+
 def test_the_scheduler_s_own_preemption_names_who_came_instead(installed, namespace, control_plane):
     client = installed.client
     client.create(
@@ -206,6 +238,7 @@ def samples(made: Installation) -> dict[tuple[str, tuple[str, ...]], float]:
     return {(one.name, tuple(sorted(one.labels.values()))): one.value for family in families for one in family.samples}
 
 
-def stranded(made: Installation, cause: str) -> float:
-    """Return the core seconds that were burned for a cause."""
-    return samples(made).get(("gangwarden_stranded_resource_seconds_total", tuple(sorted(("cpu", cause)))), 0.0)
+def stranded(made: Installation, cause: str = "") -> float:
+    """Return the core seconds that were burned, for one cause or all."""
+    name, found = "gangwarden_stranded_resource_seconds_total", samples(made).items()
+    return sum(value for (one, labels), value in found if one == name and "cpu" in labels and (not cause or cause in labels))
