@@ -2,6 +2,7 @@
 
 * GangwardenError
   - UsageError        the person at the command line: a flag or a path is wrong
+    - OutputError     … or nobody reads what is printed, or the disk is full
   - PolicyError       a policy author must edit a file (has path, line, field)
     - CasesError      … or a file of test cases
   - InputError        the owner of a manifest must mend it (has source and document)
@@ -33,6 +34,14 @@ class UsageError(GangwardenError):
     """A flag, an argument or a path is wrong."""
 
     exit_code = 2
+
+
+class OutputError(UsageError):
+    """What a command had to say could not be written."""
+
+    def advice(self) -> str:
+        """Say that the exit code tells nothing of what was looked at."""
+        return "Whatever was found is not told: run it again with an output that takes all of it."
 
 
 class PolicyError(GangwardenError):

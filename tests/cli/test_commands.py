@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import IO
 
 import click
 import pytest
@@ -87,6 +88,26 @@ def test_both_entry_points_run(name: str, write: Write) -> None:
     done = run(BIN / name, "check", "-p", policies, manifest)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("1 skip\n")
+
+
+@pytest.mark.parametrize("command", [("check", "-o", "json"), ("check",), ("lint",), ("schema",)], ids=" ".join)
+@pytest.mark.parametrize("end", ["a full disk", "a reader that has left"])
+def test_output_that_cannot_be_written_is_told(command: tuple[str, ...], end: str, write: Write) -> None:
+    policies = write("p.yaml", validating(), binding())
+    rest = {"check": ("-p", policies, write("m.yaml", validating())), "lint": (policies,), "schema": ()}[command[0]]
+    with Path("/dev/full").open("w") if end == "a full disk" else _left_pipe() as output:
+        done = subprocess.run(
+            [BIN / "gangwarden", *command, *rest], stdout=output, stderr=subprocess.PIPE, text=True, check=False
+        )
+    reason = "No space left on device" if end == "a full disk" else "Broken pipe"
+    assert done.stderr.startswith(f"error: the output could not be written whole: {reason}\n")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 2)
+
+
+def _left_pipe() -> IO[str]:
+    reading, writing = os.pipe()
+    os.close(reading)
+    return os.fdopen(writing, "w")
 
 
 def test_an_error_of_a_process_is_words_and_an_exit_code(write: Write) -> None:

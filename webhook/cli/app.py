@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from webhook.cli.collecting import without_search
+from webhook.cli.output import written_whole
 from webhook.errors import GangwardenError
 
 _COMMANDS = {
@@ -62,7 +63,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; an error of ours is printed with what to do next, and decides the exit code."""
         try:
-            return super().invoke(ctx)
+            with written_whole():
+                return super().invoke(ctx)
         except GangwardenError as error:
             from webhook.reports import print_error, terminal  # noqa: PLC0415 - most runs end without an error
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterable, Sequence
 from typing import IO
 
@@ -29,14 +31,22 @@ from webhook.reports.lines import (
 )
 
 
+class _Console(Console):
+    """Leaves it to the command to say that its reader has left: rich ends the process with 1, which means findings."""
+
+    def on_broken_pipe(self) -> None:
+        """Fail as any other write does."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def terminal(*, stderr: bool = False) -> Console:
     """Return a console that never wraps and takes text as it is: output is grepped and piped as often as it is read."""
-    return Console(stderr=stderr, soft_wrap=True, highlight=False, emoji=False)
+    return _Console(stderr=stderr, soft_wrap=True, highlight=False, emoji=False)
 
 
 def terminal_on(stream: IO[str]) -> Console:
     """Return such a console for a stream."""
-    return Console(file=stream, soft_wrap=True, highlight=False, emoji=False)
+    return _Console(file=stream, soft_wrap=True, highlight=False, emoji=False)
 
 
 def print_results(console: Console, results: Sequence[Result]) -> None:
