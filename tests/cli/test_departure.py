@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import Built
+from tests.builders import Built, job
 from tests.cli.conftest import Gangwarden
 from tests.cluster.conftest import QUICK
 from tests.cluster.fake_api import FakeApi, Json
@@ -17,7 +17,7 @@ from tests.cluster.waiting import until
 from tests.controller.test_upkeep import attached
 from webhook.cli import looking
 from webhook.cli.calling import look_for_a_call
-from webhook.cli.departure import delete_by_key, end, settle, unbind, withdraw
+from webhook.cli.departure import delete_by_key, end, release, settle, survey, unbind, withdraw
 from webhook.cluster import Api, connect
 from webhook.errors import ClusterError
 from webhook.model.objects import ObjectKey
@@ -94,27 +94,27 @@ async def test_without_a_deployment_only_the_configurations_go(fake: FakeApi, ap
     assert fake.seen("PATCH") == []
 
 
-async def stored(fake: FakeApi, job: Built) -> None:
+async def stored(fake: FakeApi, given: Built) -> None:
     fake.documents["/apis/scheduling.k8s.io/v1beta1"] = SERVED
     for path in ("/apis/batch/v1/namespaces/default/jobs", "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"):
         fake.documents.pop(path, None)
-    obj = job.build()
+    obj = given.build()
     await fake.put(f"/apis/batch/v1/namespaces/{obj['metadata']['namespace']}/jobs/{obj['metadata']['name']}", obj)
 
 
 async def test_a_stamped_job_without_its_group_gets_it_once(fake: FakeApi, api: Api) -> None:
     await stored(fake, attached())
-    told = await settle(api, [bundled_policies()], namespaces=())
+    told = await settle(api, await survey(api, [bundled_policies()], namespaces=()))
     assert sorted(line.split()[0] for line in told if line.endswith("created")) == ["PodGroup", "Workload"]
     assert any("/podgroups/" in path for path in fake.objects)
-    assert await settle(api, [bundled_policies()], namespaces=()) == []
+    assert await settle(api, await survey(api, [bundled_policies()], namespaces=())) == []
 
 
 async def test_what_cannot_be_read_is_an_error_and_not_taken_for_nothing(fake: FakeApi, api: Api) -> None:
     await stored(fake, attached())
     fake.forbidden.append("/podgroups")
     with pytest.raises(ClusterError, match="you may not"):
-        await settle(api, [bundled_policies()], namespaces=())
+        await survey(api, [bundled_policies()], namespaces=())
 
 
 async def test_a_deployment_ends_and_what_only_it_used_goes_after_it(fake: FakeApi, api: Api) -> None:
@@ -125,6 +125,20 @@ async def test_a_deployment_ends_and_what_only_it_used_goes_after_it(fake: FakeA
     keys = [ObjectKey("", "Secret", "gw", "certs"), ObjectKey("coordination.k8s.io", "Lease", "gw", "leader")]
     assert await delete_by_key(api, keys) == ["Secret gw/certs deleted"]
     assert fake.objects[DEPLOYMENT]["spec"]["replicas"] == 0
+
+
+def suspended_by(manager: str, name: str) -> Built:
+    held = [{"manager": manager, "fieldsV1": {"f:spec": {"f:suspend": {}}}}]
+    return attached(job(name)).at("metadata.name", name).at("spec.suspend", True).at("metadata.managedFields", held)
+
+
+async def test_what_a_restart_left_suspended_goes_on_and_what_somebody_else_suspended_stays(fake: FakeApi, api: Api) -> None:
+    await stored(fake, suspended_by("gangwarden-restart", "ours"))
+    await stored(fake, suspended_by("kubectl-edit", "theirs"))
+    told = await release(api, await survey(api, [bundled_policies()], namespaces=()))
+    assert told == ["Job team-a/ours resumed"]
+    jobs = {path.rpartition("/")[2]: obj for path, obj in fake.objects.items() if "/jobs/" in path}
+    assert {name: obj["spec"]["suspend"] for name, obj in jobs.items()} == {"ours": False, "theirs": True}
 
 
 def test_a_deployment_is_named_with_its_namespace(gangwarden: Gangwarden) -> None:

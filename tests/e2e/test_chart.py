@@ -19,7 +19,7 @@ import yaml
 
 from tests.charts.helm import render
 from tests.charts.outline import VALUES
-from tests.controlplane.client import DEPLOYMENTS, POD_GROUPS, PODS, ApiError, Client, Object, wait_for
+from tests.controlplane.client import DEPLOYMENTS, JOBS, POD_GROUPS, PODS, ApiError, Client, Object, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.kubelet import PLACEMENT, Kubelet
 from tests.controlplane.services import ServiceProxy
@@ -230,9 +230,12 @@ def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_j
         client.patch(DEPLOYMENTS, SYSTEM_NAMESPACE, "gangwarden-controller", {"spec": {"replicas": 0}})
         wait_for(lambda: pods(client, "controller") == [], seconds=60, what="no controller is left")
         client.create(labelled_job("orphan", namespace))
+        suspended = ("--type=merge", "-p", '{"spec": {"suspend": true}}', "--field-manager=gangwarden-restart")
+        node.cluster.kubectl("patch", "job", "second", "-n", namespace, *suspended)
         node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
         assert "PodGroup" in node.kubelet.log_of("gangwarden-cleanup"), "the hook makes what no controller made"
         assert any(name.startswith("orphan-") for name in groups(client, namespace))
+        assert [client.get(JOBS, namespace, name)["spec"]["suspend"] for name in ("first", "second")] == [True, False]
         assert wait_for(lambda: remains(client) == [] or None, seconds=30, what=f"nothing remains of {remains(client)}")
         after = client.create(labelled_job("after", namespace), dry_run=True)
         assert "schedulingGroup" not in after["spec"]["template"]["spec"]

@@ -2,23 +2,26 @@
 
 The order matters. First the native policies' bindings go: from then on no Job is refused for lack of a stamp. Then the
 replicas are told to end, and while they still answer what was sent to them, the configurations go. When nothing stamps any
-more, what was stamped gets its groups, whether a controller is alive or not.
+more, what was stamped gets its groups, whether a controller is alive or not; and when the controllers have ended, what they had
+suspended for a restart goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from webhook.admission import CONFIGURATION_NAME, SnapshotWorld
+from webhook.admission import CONFIGURATION_NAME, PolicySet, SnapshotWorld, disruption_of
 from webhook.cli.owner_kinds import OwnerKinds
-from webhook.cluster import Api, EventRecorder, Executor, Failed, WebhookConfigurations, fetch_snapshot, probe_capabilities
+from webhook.cluster import Api, Done, EventRecorder, Executor, Failed, WebhookConfigurations, fetch_snapshot, probe_capabilities
 from webhook.controller import CONTROLLER_KINDS, Upkeep
 from webhook.errors import ClusterError
-from webhook.model.actions import Apply
+from webhook.groups import is_suspended
+from webhook.model.actions import Apply, Resume
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
@@ -91,33 +94,76 @@ async def _await_end(api: Api, deployment: Object, patience_seconds: float) -> N
         raise ClusterError(f"{key}: {text}", verb="delete", key=str(key), reason="Timeout") from None
 
 
-async def settle(api: Api, paths: Sequence[str | Path], *, namespaces: Sequence[str]) -> list[str]:
-    """Create every group object that a stamped workload waits for; returns a line for each that was made or could not be."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remainder:
+    """What is left in the cluster when nothing of ours runs any more."""
+
+    policies: PolicySet
+    snapshot: Snapshot
+    capabilities: Capabilities
+    places: tuple[tuple[str, str], ...]
+    """Group and kind of the workloads that the policies group."""
+
+    @property
+    def workloads(self) -> Iterator[Object]:
+        """Yield every workload that may be ours to look after."""
+        for place in self.places:
+            yield from self.snapshot.list(*place)
+
+
+async def survey(api: Api, paths: Sequence[str | Path], *, namespaces: Sequence[str]) -> Remainder:
+    """Read once what the controller follows, by the policies at these paths."""
     store = PolicyStore(load_policies(paths))
     owners = OwnerKinds(api, store, lambda: None)
     await owners.look_first(_DISCOVERY_SECONDS)
-    capabilities = await probe_capabilities(api, namespace=next(iter(namespaces), "default"))
     fixed = {(kind.group, kind.kind): kind for kind in (*CONTROLLER_KINDS, *owners.current)}
     needed = [Kind(place[0], "", place[1]) for place in sorted(store.current.needs) if place not in fixed]
-    snapshot = await fetch_snapshot(api, (*fixed.values(), *needed), namespaces=namespaces)
+    return Remainder(
+        policies=store.current,
+        snapshot=await fetch_snapshot(api, (*fixed.values(), *needed), namespaces=namespaces),
+        capabilities=await probe_capabilities(api, namespace=next(iter(namespaces), "default")),
+        places=tuple(dict.fromkeys([("batch", "Job"), *owners.places()])),
+    )
+
+
+async def settle(api: Api, left: Remainder) -> list[str]:
+    """Create every group object that a stamped workload waits for; returns a line for each that was made or could not be."""
+    return await _perform(api, ((ObjectKey.of(action.object), action) for action in _missing(left)), done="created")
+
+
+async def release(api: Api, left: Remainder) -> list[str]:
+    """Resume the workloads that a restart of ours left suspended, and nobody else's; returns a line for each."""
+    actions = []
+    for workload in left.workloads:
+        said = disruption_of(left.policies, workload)
+        path = said[1].suspend_path if said else "spec.suspend"
+        if is_suspended(workload) and path:
+            meta = metadata_of(workload)
+            reason = "Gangwarden is taken away in the middle of its restart."
+            actions.append(Resume(key=ObjectKey.of(workload), uid=str(meta["uid"]), path=path, reason=reason))
+    return await _perform(api, ((action.key, action) for action in actions), done="resumed")
+
+
+async def _perform(api: Api, actions: Iterable[tuple[ObjectKey, Apply | Resume]], *, done: str) -> list[str]:
+    """Do one after the other; what fails is told and hinders nothing, what was not ours to do is passed over."""
     executor, told = Executor(api, EventRecorder(api, instance="departure")), []
-    for action in _missing(store, snapshot, capabilities, places=[("batch", "Job"), *owners.places()]):
+    for key, action in actions:
         for outcome in await executor.perform([action]):
-            key = ObjectKey.of(action.object)
-            told.append(f"{key} not created: {outcome.error}" if isinstance(outcome, Failed) else f"{key} created")
+            if isinstance(outcome, Failed):
+                told.append(f"{key} not {done}: {outcome.error}")
+            elif isinstance(outcome, Done):
+                told.append(f"{key} {done}")
     return told
 
 
-def _missing(
-    store: PolicyStore, snapshot: Snapshot, capabilities: Capabilities, *, places: Sequence[tuple[str, str]]
-) -> Iterator[Apply]:
+def _missing(left: Remainder) -> Iterator[Apply]:
     loop = asyncio.get_running_loop()
-    for workload in (one for place in dict.fromkeys(places) for one in snapshot.list(*place)):
+    for workload in left.workloads:
         upkeep = Upkeep(
-            policies=store.current,
-            snapshot=snapshot,
-            world=SnapshotWorld(snapshot=snapshot, files=store.current.params),
-            capabilities=capabilities,
+            policies=left.policies,
+            snapshot=left.snapshot,
+            world=SnapshotWorld(snapshot=left.snapshot, files=left.policies.params),
+            capabilities=left.capabilities,
             now=datetime.now(UTC),
             silent_wait_seconds=float("inf"),
             native_seconds=float("inf"),

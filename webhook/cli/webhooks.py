@@ -83,7 +83,12 @@ def apply_command(  # noqa: PLR0917 - click passes flags by name
 @only_option
 @click.option("--binding", "bindings", multiple=True, metavar="NAME", help="Delete this binding of a native policy first.")
 @click.option("--deployment", default="", metavar="NS/NAME", help="Scale this Deployment of replicas to zero, and wait for it.")
-@click.option("--controller", default="", metavar="NS/NAME", help="Last, scale this Deployment of controllers to zero likewise.")
+@click.option(
+    "--controller",
+    default="",
+    metavar="NS/NAME",
+    help="Then scale this Deployment of controllers to zero, and resume what they had suspended.",
+)
 @click.option("--secret", default="", metavar="NS/NAME", help="Last, delete this Secret of certificates.")
 @click.option("--lease", default="", metavar="NS/NAME", help="Last, delete this Lease of controllers.")
 @click.option("--create-groups", is_flag=True, help="Create the group objects that stamped workloads still wait for.")
@@ -104,7 +109,7 @@ def delete_command(  # noqa: PLR0917 - click passes flags by name
 
     A replica with --url or --service writes them again: end it before, or name its --deployment.
     """
-    from webhook.cli.departure import delete_by_key, end, settle, unbind, withdraw  # noqa: PLC0415 - ``plan`` needs no client
+    from webhook.cli.departure import delete_by_key, end, release, settle, survey, unbind, withdraw  # noqa: PLC0415 - ``plan`` needs no client
 
     keys = {flag: _named(flag, value) for flag, value in named.items()}
     controller = keys.pop("controller")
@@ -114,11 +119,14 @@ def delete_command(  # noqa: PLR0917 - click passes flags by name
             click.echo(line)
         removed = await withdraw(api, keys.pop("deployment"), patience_seconds=patience_seconds)
         click.echo("\n".join(removed) or "there was none")
+        paths = policies or (bundled_policies(),)
         if create_groups:
-            for line in await settle(api, policies or (bundled_policies(),), namespaces=only_namespaces):
+            for line in await settle(api, await survey(api, paths, namespaces=only_namespaces)):
                 click.echo(line)
         if controller is not None:
             await end(api, controller, patience_seconds=patience_seconds)
+            for line in await release(api, await survey(api, paths, namespaces=only_namespaces)):
+                click.echo(line)
         for line in await delete_by_key(api, filter(None, keys.values())):
             click.echo(line)
 
