@@ -127,7 +127,7 @@ def test_a_test_of_no_policy_at_all_is_a_broken_policy(gangwarden: Gangwarden, w
     [
         pytest.param({}, ("nowhere",), 2, "does not exist", id="no such path"),
         pytest.param({}, ("--watch", "-o", "json"), 2, "--watch goes with text output only", id="watching a machine"),
-        pytest.param({}, ("-x", "--require-full-coverage"), 2, "needs every case", id="coverage of a part"),
+        pytest.param({}, ("-x", "--require-full-coverage"), 2, "need every case", id="coverage of a part"),
         pytest.param({"sizes/policy.yaml": "a: ["}, (), 3, "sizes/policy.yaml:2", id="a broken policy"),
         pytest.param({"sizes/cases.yaml": "kind: PolicyTest\na: ["}, (), 4, "sizes/cases.yaml:3", id="broken cases"),
     ],
@@ -207,6 +207,18 @@ def test_full_coverage_can_be_required(gangwarden: Gangwarden, repository: Write
     assert gangwarden("test", "--require-full-coverage").exit_code == 1
     repository(SMALL, LARGE)
     assert gangwarden("test", "--require-full-coverage").exit_code == 0
+
+
+def test_a_share_of_the_rules_can_be_required(gangwarden: Gangwarden, repository: Write, write: Write) -> None:
+    repository(SMALL, LARGE)
+    write("other/policy.yaml", validating("other"), binding("other", "other"))
+    assert gangwarden("test", "--require-coverage", "50").exit_code == 0
+    lacking = gangwarden("test", "--require-coverage", "50.1", "-o", "junit")
+    assert lacking.exit_code == 1
+    assert "error: 1 of 2 rules (50 %) are covered, but 50.1 % is required (--coverage)" in lacking.stderr
+    assert 'failures="1"' in lacking.stdout
+    assert 'failures="0"' in gangwarden("test", "--require-coverage", "50", "-o", "junit").stdout
+    assert gangwarden("test", "--require-coverage", "101").exit_code == 2
 
 
 def test_json_is_complete(gangwarden: Gangwarden, repository: Write) -> None:

@@ -10,7 +10,17 @@ from typing import Any
 
 import click
 
-from webhook.admission.advice import ADVICE, REFUSED, Cost, Matter, advise, cost_advice, expression_warnings, subjects_of
+from webhook.admission.advice import (
+    ADVICE,
+    REFUSED,
+    Cost,
+    Matter,
+    advise,
+    cost_advice,
+    expression_warnings,
+    ignored_rules,
+    subjects_of,
+)
 from webhook.cli.costs import cost_json, measure
 from webhook.cli.options import FILE_OR_FOLDER, output_option
 from webhook.errors import PolicyError
@@ -22,6 +32,8 @@ from webhook.policies.load import Examined, examine_sources
 from webhook.reports import diagnostic_suites, github_annotations, junit_xml, sarif_json, terminal
 from webhook.reports.advice import diagnostics_json, print_costs, print_diagnostic_counts, print_diagnostics
 from webhook.settings import ReloadSettings
+
+_EXPIRY = "exception-expiry"
 
 
 @click.command("lint")
@@ -90,12 +102,14 @@ def _refusal(error: PolicyError) -> Diagnostic:
 
 def _expiries(examined: Examined, now: datetime) -> Iterator[Diagnostic]:
     for exception in examined.contents.exceptions:
+        if _EXPIRY in ignored_rules(exception.annotations):
+            continue
         origin = exception.origin
         for text in exception_warnings([exception], now):
             message = text.removeprefix(f"{origin.path}:{origin.line}: PolicyException '{exception.name}' ")
             yield Diagnostic(
-                level=ADVICE["exception-expiry"].level,
-                rule="exception-expiry",
+                level=ADVICE[_EXPIRY].level,
+                rule=_EXPIRY,
                 message=message,
                 file=origin.path,
                 line=origin.line,

@@ -46,6 +46,13 @@ from webhook.reports import (
 @click.option("-k", "keyword", default="", metavar="TEXT", help="Only the cases whose name, test or file contains this.")
 @click.option("-x", "--fail-fast", is_flag=True, help="Stop at the first case that fails.")
 @click.option("--coverage", is_flag=True, help="Print which rules no case has exercised.")
+@click.option(
+    "--require-coverage",
+    type=click.FloatRange(0, 100),
+    default=None,
+    metavar="PERCENT",
+    help="Exit with 1 where less than this share of the rules is fully exercised.",
+)
 @click.option("--require-full-coverage", is_flag=True, help="Exit with 1 where a rule is not fully exercised.")
 @unbound_option
 @click.option("--watch", is_flag=True, help="Run again whenever a policy or a case was saved; Ctrl-C ends.")
@@ -55,8 +62,10 @@ def test_command(paths: tuple[str, ...], output: str, *, watch: bool, **options:
 
     A file that holds no cases stands for the cases beside it that load it.
     """
-    if options["require_full_coverage"] and (options["keyword"] or options["fail_fast"]):
-        raise UsageError("--require-full-coverage needs every case: leave -k and --fail-fast out")
+    if options.pop("require_full_coverage"):
+        options["require_coverage"] = 100.0
+    if options["require_coverage"] is not None and (options["keyword"] or options["fail_fast"]):
+        raise UsageError("--require-coverage and --require-full-coverage need every case: leave -k and --fail-fast out")
     if watch and output != "text":
         raise UsageError("--watch goes with text output only")
     session = Session(paths=paths or (".",), **options)
@@ -76,7 +85,8 @@ class Session:
     keyword: str
     fail_fast: bool
     coverage: bool
-    require_full_coverage: bool
+    require_coverage: float | None
+    """Percent of the rules."""
     unbound: str
 
     def run(self, output: str = "text") -> int:
@@ -84,22 +94,33 @@ class Session:
         shelf = Shelf(extra=self.policies, unbound=self.unbound)
         trials = tuple(self._trials(shelf))
         coverage: tuple[Coverage, ...] = ()
-        if self.coverage or self.require_full_coverage:
+        if self.coverage or self.require_coverage is not None:
             shelf.add_rest(self.paths)
             coverage = shelf.ledger.coverage()
-        self._print(trials, coverage, output)
-        notes = list(dict.fromkeys(shelf.notes))
+        lacking = self._lacking(coverage)
+        self._print(trials, coverage, output, required=coverage if lacking else ())
+        notes = [*dict.fromkeys(shelf.notes), *lacking]
         if not trials:
             chosen = f" with {self.keyword!r} in its name" if self.keyword else ""
             notes.append(f"error: no test case{chosen} is below {', '.join(self.paths)}: nothing was tested")
         print_notes(terminal(stderr=True), notes)
-        lacking = self.require_full_coverage and any(point.missing for point in coverage)
-        return int(not trials or lacking or any(tried.differences for tried in trials))
+        return int(not trials or bool(lacking) or any(tried.differences for tried in trials))
 
     def watched(self) -> tuple[str, ...]:
         """Return the files and folders whose edits call for another run."""
         named = (path for test in find_tests(self.paths) for path in test.policies)
         return tuple(dict.fromkeys(map(os.path.normpath, (*self.paths, *self.policies, *named))))
+
+    def _lacking(self, coverage: Sequence[Coverage]) -> tuple[str, ...]:
+        """Return a sentence where less is covered than is required."""
+        covered, required = sum(not point.missing for point in coverage), self.require_coverage
+        if required is None or covered * 100 >= required * len(coverage):
+            return ()
+        # Rounded down: 99.97 % of 100 is not "100 %, but 100 % is required".
+        share = int(covered * 1_000 / len(coverage)) / 10
+        return (
+            f"error: {covered} of {len(coverage)} rules ({share:g} %) are covered, but {required:g} % is required (--coverage)",
+        )
 
     def _trials(self, shelf: Shelf) -> Iterator[Tried]:
         for test in find_tests(self.paths):
@@ -111,8 +132,7 @@ class Session:
                 if tried.differences and self.fail_fast:
                     return
 
-    def _print(self, trials: Sequence[Tried], coverage: Sequence[Coverage], output: str) -> None:
-        required = coverage if self.require_full_coverage else ()
+    def _print(self, trials: Sequence[Tried], coverage: Sequence[Coverage], output: str, *, required: Sequence[Coverage]) -> None:
         match output:
             case "json":
                 click.echo(trials_json(trials, coverage))

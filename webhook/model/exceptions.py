@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from webhook.model.policies import NamedExpression, Origin
@@ -41,3 +41,4 @@ class PolicyException:
     reason: str
     expires: datetime
     """With a time zone; from this moment on it does not apply any more."""
+    annotations: dict[str, str] = field(default_factory=dict)

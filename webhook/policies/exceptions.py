@@ -15,7 +15,7 @@ from webhook.errors import PolicyError, PolicySetError
 from webhook.model.exceptions import WHOLE_WORKLOAD, ExceptedRule, PolicyException
 from webhook.model.policies import MutatingPolicy, Origin, PolicySource, ValidatingPolicy
 from webhook.policies.cursor import Cursor, hint
-from webhook.policies.heads import decode_conditions, decode_name, fail_repeated
+from webhook.policies.heads import decode_annotations, decode_conditions, decode_name, fail_repeated
 from webhook.policies.moments import moment_of
 from webhook.policies.native import spec_of
 from webhook.rules import CompiledException, compile_exception
@@ -49,6 +49,7 @@ def decode_exception(root: Cursor) -> list[PolicyException]:
         owner=spec.text("owner").strip(),
         reason=" ".join(spec.text("reason").split()),
         expires=_expiry(spec) or datetime.min.replace(tzinfo=UTC),
+        annotations=decode_annotations(root),
     )
     return [] if len(root.errors) > errors else [exception]
 

@@ -55,7 +55,13 @@ class Ruling:
 def compile_exception(source: PolicyException, constraints: MatchResources) -> CompiledException:
     """Compile an exception of a policy with these constraints; raises PolicySetError for what is wrong or too wide."""
     head = compile_head(
-        Head(name=source.name, origin=source.origin, match_constraints=constraints, match_conditions=source.match_conditions)
+        Head(
+            name=source.name,
+            origin=source.origin,
+            annotations=source.annotations,
+            match_constraints=constraints,
+            match_conditions=source.match_conditions,
+        )
     )
     roots = references(condition.program for condition in head.match_conditions)
     compiled = CompiledException(source=source, head=head, references=roots)

@@ -123,3 +123,20 @@ def test_an_exception_for_what_authors_decide_is_told(tmp_path: Path, condition:
     (tmp_path / "policy.yaml").write_text(text)
     found = [one for one in lint([str(tmp_path)]).diagnostics if one.rule == "tenant-decides"]
     assert bool(found) is is_told
+
+
+@pytest.mark.parametrize(
+    ("ignored", "told"),
+    [
+        ("", {"exception-expiry", "tenant-decides"}),
+        ("exception-expiry", {"tenant-decides"}),
+        ("tenant-decides, exception-expiry", set()),
+        ("exception-expiri, tenant-decides", {"exception-expiry", "unknown-lint-rule"}),
+    ],
+)
+def test_advice_about_an_exception_is_left_out_where_it_says_so(tmp_path: Path, ignored: str, told: set[str]) -> None:
+    text = EXCEPTION.format(expires="2020-01-31").replace("request.namespace == 'team-a'", "object.spec.parallelism <= 256")
+    head, kind, rest = text.partition("kind: PolicyException\n")
+    rest = rest.replace("metadata: {name: ", f"metadata: {{annotations: {{gangwarden.dev/lint-ignore: '{ignored}'}}, name: ", 1)
+    (tmp_path / "policy.yaml").write_text(head + kind + rest)
+    assert {one.rule for one in lint([str(tmp_path)]).diagnostics if "PolicyException" in one.subject} == told

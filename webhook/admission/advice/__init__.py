@@ -38,6 +38,7 @@ __all__ = [
     "advise",
     "cost_advice",
     "expression_warnings",
+    "ignored_rules",
     "subjects_of",
 ]
 
@@ -72,16 +73,17 @@ def advise(matter: Matter) -> tuple[Diagnostic, ...]:
     for binding in matter.bindings:
         found += [*_kept(binding_advice([binding], matter.names), binding.annotations), *unknown_ignored(binding)]
     for subject in exceptions_of(matter.policies):
-        found += [*reading_advice(subject), *condition_advice(subject)]
-    found += exception_advice(matter.exceptions)
+        advice = chain(reading_advice(subject), condition_advice(subject))
+        found += [*_kept(advice, subject.head.annotations), *unknown_ignored(subject)]
+    for exception in matter.exceptions:
+        found += _kept(exception_advice([exception]), exception.annotations)
     return tuple(sorted(_once(found), key=lambda one: (one.file, one.line, one.column, _SEVERITY[one.level], one.rule)))
 
 
 def _of_subject(subject: Subject) -> Iterator[Diagnostic]:
-    annotations = dict(subject.head.annotations)
     yield from unknown_ignored(subject)
     for rule in _RULES:
-        yield from _kept(rule(subject), annotations)
+        yield from _kept(rule(subject), subject.head.annotations)
 
 
 def _kept(found: Iterable[Diagnostic], annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
