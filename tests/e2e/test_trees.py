@@ -13,14 +13,17 @@ from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.plan import EVERYTHING
 from tests.controlplane.scenes import is_bound, job
 from tests.e2e.custom import JOB_SETS, custom_kinds, job_set, play_controller
-from tests.e2e.installation import SHIPPED, Installation, running
+from tests.e2e.installation import SHIPPED, SYSTEM_NAMESPACE, Installation, Process, running
+from tests.e2e.test_install_manifests import ACCOUNTS, account
+from tests.e2e.test_optional_policies import PERMISSIONS
 from tests.e2e.test_owners import LWS, STATEFUL_SETS, stateful_set, wait_until_known
 
 COMPOSITES = "scheduling.k8s.io/v1alpha3/compositepodgroups"
 TREES = SHIPPED.with_name("policies-optional") / "gang"
 FLAG = "--enable-alpha=CompositePodGroup"
 PATIENCE_SECONDS = 60.0
-WITH_TREES = ("run", "-p", str(TREES / "jobset-tree"), "-p", str(TREES / "leaderworkerset-tree"))
+POLICIES = ("-p", str(TREES / "jobset-tree"), "-p", str(TREES / "leaderworkerset-tree"))
+MORE = SHIPPED.parent / "docs" / "install" / "optional" / "composite-groups.yaml"
 
 Object = dict[str, Any]
 
@@ -41,9 +44,21 @@ def namespace(everything: ControlPlane) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def installed(everything: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """Webhook and controller that may make trees."""
-    with running(everything, SHIPPED, tmp_path_factory.mktemp("trees"), *WITH_TREES, FLAG) as made:
-        yield made
+    """Webhook and controller that may make trees; the controller with the permissions that are told of, and no more."""
+    directory = tmp_path_factory.mktemp("trees")
+    for path in (*PERMISSIONS, MORE):
+        everything.kubectl("apply", "--server-side", "--validate=strict", "-f", str(path))
+    with running(everything, SHIPPED, directory, "serve", *POLICIES, FLAG) as made:
+        place = [f"--namespace={SYSTEM_NAMESPACE}", "--status-host=127.0.0.1", "--status-port=0", *POLICIES, FLAG]
+        policies = ["-p", str(SHIPPED)]
+        controller = Process(
+            ["controller", *policies, *place, *account(everything, ACCOUNTS[1], directory)], directory / "controller.log"
+        )
+        try:
+            yield made
+            assert "forbidden" not in controller.text().lower()
+        finally:
+            controller.stop()
 
 
 def test_without_the_flag_nobody_gets_a_tree(everything: ControlPlane, namespace: str, tmp_path: Path) -> None:
@@ -53,7 +68,7 @@ def test_without_the_flag_nobody_gets_a_tree(everything: ControlPlane, namespace
         "metadata": {"name": "by-hand", "namespace": namespace},
         "spec": {"schedulingPolicy": {"basic": {}}, "workloadRef": {"workloadName": "w", "templateName": "t"}},
     }
-    with running(everything, SHIPPED, tmp_path, *WITH_TREES) as made:
+    with running(everything, SHIPPED, tmp_path, "serve", *POLICIES) as made:
         for asked in (job_set("train", namespace, driver=1, workers=3), by_hand):
             with pytest.raises(ApiError, match=FLAG):
                 made.client.create(asked)
