@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from webhook.cel import types
 from webhook.cel.errors import EvaluationError, no_overload
@@ -21,6 +21,8 @@ class AccessValue:
 
     __slots__ = ()
     cel_type: Type
+    may_be_key: ClassVar[bool] = False
+    """The API server's authorizer is a list of them, which Go cannot hash (see ``values.Opaque``)."""
 
     def __eq__(self, other: object) -> NoReturn:
         raise no_overload()
@@ -107,6 +109,7 @@ class Decision(AccessValue):
 
     answer: AccessAnswer
     cel_type = types.DECISION
+    may_be_key = True
 
 
 def access_variables(authorizer: Authorizer, user: AccessUser, asked: AccessQuestion) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from webhook.cel.budget import Budget
 from webhook.cel.costs import beyond
 from webhook.cel.errors import EvaluationError, Overrun, go_panic, no_operand, no_overload
-from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Optional, Timestamp, UInt, entries_of
+from webhook.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Opaque, Optional, Timestamp, UInt, entries_of, go_name
 
 _NUMBERS = frozenset({int, UInt, float})
 _EXACT = frozenset({str, bool, bytes, type(None)})
@@ -85,10 +85,19 @@ def contains(container: Any, value: Any, budget: Budget) -> bool:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a value to look for among keys; Go panics over bytes there, and the API server makes an error of it."""
-    if type(value) is bytes:
-        raise go_panic("hash of unhashable type types.Bytes")
+    require_hashable(value)
     return value
+
+
+def is_hashable(value: Any) -> bool:
+    """Tell whether Go can hash a value, which it does with keys of maps and with members of sets."""
+    return type(value) is not bytes and bool(getattr(value, "may_be_key", True))
+
+
+def require_hashable(value: Any) -> None:
+    """Raise the error that the API server makes of Go's panic over what cannot be hashed."""
+    if not is_hashable(value):
+        raise go_panic(f"hash of unhashable type {go_name(value)}")
 
 
 def is_given(wanted: Mapping[Any, Any], activation: Mapping[str, Any], budget: Budget) -> bool:

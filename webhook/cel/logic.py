@@ -7,9 +7,9 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from webhook.cel.budget import Budget
-from webhook.cel.compare import contains, equal, is_given, order
+from webhook.cel.compare import contains, equal, is_given, is_hashable, order, require_hashable
 from webhook.cel.costs import MEMBERSHIP, comparison_price, size_of
-from webhook.cel.errors import EvaluationError, Overrun, go_panic, no_overload
+from webhook.cel.errors import EvaluationError, Overrun, no_overload
 from webhook.cel.failing import FAILED, Price, fail_two
 from webhook.cel.frames import ACTIVATION, BUDGET, Closure, Frame
 from webhook.cel.show import show
@@ -225,7 +225,7 @@ def is_in(left: Closure, right: Closure) -> Closure:
 
     def run(frame: Frame) -> bool:
         value, items = operands(left, right, frame)
-        if type(value) is bytes and type(items) is dict and is_given(items, frame[ACTIVATION], frame[BUDGET]):
+        if not is_hashable(value) and type(items) is dict and is_given(items, frame[ACTIVATION], frame[BUDGET]):
             return False
         return contains(items, value, frame[BUDGET])
 
@@ -247,14 +247,13 @@ def is_in_constants(left: Closure, items: list[Any]) -> Closure:
     """Build ``left in [constants]``, a set to cel-go; the left side of an empty one is not even looked at, as there."""
     if not items:
         return lambda _: False
-    if not all(type(item) is str for item in items):
-        return is_in(left, lambda _: items)
-    texts = frozenset(items)
+    texts = frozenset(items) if all(type(item) is str for item in items) else None
 
     def run(frame: Frame) -> bool:
         value = left(frame)
-        if type(value) is bytes:
-            raise go_panic("hash of unhashable type types.Bytes")
+        require_hashable(value)
+        if texts is None:
+            return contains(items, value, frame[BUDGET])
         return type(value) is str and value in texts
 
     return run
@@ -293,8 +292,7 @@ def make_map_literal(keys: list[Closure], values: list[Closure], optional: tuple
         entries: list[tuple[Any, Any]] = []
         for key, value, may_miss in zip(keys, values, optional, strict=True):
             name, made = key(frame), value(frame)
-            if type(name) is bytes:
-                raise go_panic("hash of unhashable type types.Bytes")
+            require_hashable(name)
             if may_miss:
                 if not isinstance(made, Optional):
                     raise EvaluationError(

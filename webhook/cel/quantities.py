@@ -46,6 +46,7 @@ class Quantity(Opaque):
 
     __slots__ = ("decimals", "format", "is_derived", "nano", "small", "text")
     cel_type = types.QUANTITY
+    is_pointer = True
 
     def __init__(
         self, nano: int, small: Small | None, format_: Format, *, text: str = "", is_derived: bool = False, decimals: int = 9

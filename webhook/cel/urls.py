@@ -48,6 +48,7 @@ class Url(Opaque):
 
     __slots__ = ("fragment", "parts", "raw_fragment")
     cel_type = types.URL
+    is_pointer = True
 
     def __init__(self, parts: _Parts, fragment: str, raw_fragment: str) -> None:
         self.parts, self.fragment, self.raw_fragment = parts, fragment, raw_fragment

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 from webhook.cel import types
 from webhook.cel.types import Type
@@ -107,6 +107,10 @@ class Opaque(ABC):
 
     __slots__ = ()
     cel_type: Type
+    may_be_key: ClassVar[bool] = True
+    """False where Go cannot hash it: a map with such a key, or a look for one, ends the evaluation there."""
+    is_pointer: ClassVar[bool] = False
+    """Whether Go tells keys apart by where they are, so that two that were made apart are two keys."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -179,12 +183,25 @@ class KeyedMap(Mapping[Any, Any]):
 
 
 _NUMBERS = (int, UInt, float)
+_SHARED_ZONES = frozenset(range(-12 * 3600, 15 * 3600, 3600))
+"""Offsets of which Go has one zone for all (time.FixedZone)."""
 _HASHED = (int, UInt, float, bool, str, type(None), Duration, Timestamp, TypeValue)
 
 
 def _identify(key: Any) -> tuple[type, Any]:
-    """Tell keys apart as Go's maps do: scalars by type and value, lists and maps by which one they are."""
-    return (type(key), key) if type(key) in _HASHED else (type(key), id(key))
+    """Tell keys apart as Go's maps do: scalars by type and value, lists and maps by which one they are.
+
+    Constants and what is kept of parsed texts are made once here and each time there, so pointers to them are taken for new ones,
+    as are timestamps with an offset, which have a pointer to their zone.
+    """
+    kind = type(key)
+    if kind is Timestamp and key.offset_seconds:
+        return kind, (key.nanoseconds, key.offset_seconds) if key.offset_seconds in _SHARED_ZONES else object()
+    if kind in _HASHED:
+        return kind, key
+    if isinstance(key, Opaque):
+        return kind, object() if key.is_pointer else str(key)
+    return kind, id(key)
 
 
 _TYPE_NAMES: Mapping[type, str] = {

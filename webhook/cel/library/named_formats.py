@@ -146,6 +146,7 @@ class Format(Opaque):
 
     __slots__ = ("check", "name")
     cel_type = types.NAMED_FORMAT
+    may_be_key = False
 
     def __init__(self, name: str, check: Callable[[str], list[str]]) -> None:
         self.name, self.check = name, check

@@ -20,6 +20,7 @@ class Semver(Opaque):
 
     __slots__ = ("build", "numbers", "pre")
     cel_type = types.SEMVER
+    may_be_key = False
 
     def __init__(self, numbers: tuple[int, ...], pre: tuple[int | str, ...], build: tuple[str, ...]) -> None:
         self.numbers, self.pre, self.build = numbers, pre, build
