@@ -134,3 +134,9 @@ def test_what_costs_under_a_tenth_of_a_limit_is_not_stopped(text: str) -> None:
     spent = spend(text, object=NUMBERS[:50], params="a" * 1_000)
     assert isinstance(spent, int)
     assert spent < 100_000
+
+
+def test_a_constant_pattern_is_compiled_once_whatever_it_stands_for() -> None:
+    assert spend(r"'abc'.findAll('\\pL').size() == 3", object=NUMBERS) == spend(
+        "'abc'.findAll('abc').size() == 1", object=NUMBERS
+    )

@@ -73,3 +73,9 @@ def test_the_language_of_cel_go_is_read(text: str, value: object) -> None:
 def test_what_cel_go_cannot_read_is_refused(text: str) -> None:
     with pytest.raises(CompileError):
         compile_expression(text, NAMES)
+
+
+def test_a_leading_dot_makes_a_plain_call_of_a_macro() -> None:
+    with pytest.raises(CompileError, match="undeclared reference to 'has'"):
+        compile_expression(".has(object.a)", Declarations(variables=frozenset({"object"})))
+    assert compile_expression(".size('abc')", Declarations()).evaluate({}) == 3

@@ -217,8 +217,10 @@ class Builder(Transformer[Token, Any]):
         return _call(name.value, None, _arguments(rest), place_of(bracket))
 
     def dot_ident_arg(self, children: list[Any]) -> Node:
-        """Build a call of a function by its absolute name; there are no containers, so the dot changes nothing."""
-        return self.ident_arg(children[1:])
+        """Build a call of a function by its absolute name: without containers all that changes is that it is no macro."""
+        _, name, bracket, *rest = children
+        arguments = _arguments(rest)
+        return settle(Call(name.value, None, arguments, place=place_of(bracket)), arguments)
 
     def member_object(self, children: list[Any]) -> Node:
         """Build a typed object."""

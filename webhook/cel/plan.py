@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 from webhook.cel import access, calls, logic, loops, structs
@@ -11,6 +12,7 @@ from webhook.cel.budget import Budget
 from webhook.cel.check import Checker
 from webhook.cel.compare import is_key
 from webhook.cel.costs import Formula
+from webhook.cel.declare import Overload
 from webhook.cel.errors import CompileError, EvaluationError, Overrun
 from webhook.cel.frames import FIRST_SLOT, Closure
 from webhook.cel.library import regex
@@ -218,7 +220,7 @@ class Planner:
         formula = self._prices.formula(node)
         closure = self._specialise(node, name, arguments, formula)
         if closure is None:
-            closure = calls.call(self._checker.functions[name], self._checker.overloads[node], arguments, formula)
+            closure = calls.call(self._checker.functions[name], self._overloads(node, name, arguments), arguments, formula)
         if any(item not in self._constants for item in arguments):
             return closure
         budget = Budget(_FOLD_UNITS)
@@ -226,6 +228,15 @@ class Planner:
         if folded is not closure and node not in self._prices.folded:
             self.due += budget.spent
         return folded
+
+    def _overloads(self, node: Call, name: str, arguments: Sequence[Closure]) -> tuple[Overload, ...]:
+        """Return the overloads that may answer; of ``findAll`` one that has its pattern compiled, if that is constant."""
+        fitting = self._checker.overloads[node]
+        pattern = self._constants[arguments[1]] if name == "findAll" and arguments[1] in self._shared_constants else None
+        if type(pattern) is not str:
+            return fitting
+        compiled = self._compile_pattern(node, pattern)
+        return (replace(fitting[0], run=lambda budget, text, _, *limit: regex.find_all(budget, compiled, text, *limit)),)
 
     def _specialise(self, node: Call, name: str, arguments: list[Closure], formula: Formula | None) -> Closure | None:
         """Return a closure made for operators that are everywhere, with constants on their right taken in."""
@@ -263,8 +274,12 @@ class Planner:
         """Plan a search for a constant pattern, which the API server compiles when it builds the program."""
         if type(pattern) is not str:
             return None
+        return calls.search(_PATTERNS[name], text, self._compile_pattern(node, pattern), name, len(pattern))
+
+    @staticmethod
+    def _compile_pattern(node: Call, pattern: str) -> Any:
         try:
-            return calls.search(_PATTERNS[name], text, compile_pattern(pattern), name, len(pattern))
+            return compile_pattern(pattern)
         except EvaluationError as error:
             raise CompileError(error.message, *node.place) from error
 

@@ -67,10 +67,14 @@ def _find(budget: Budget, text: str, pattern: str) -> str:
 
 
 def _find_all(budget: Budget, text: str, pattern: str, limit: int = -1) -> list[str]:
+    return find_all(budget, _compile(budget, pattern), text, limit)
+
+
+def find_all(budget: Budget, compiled: Any, text: str, limit: int = -1) -> list[str]:
     """Find all matches that do not overlap; an empty one right behind another does not count (Go's FindAllString)."""
     encoded = to_utf8(text)
     found: list[str] = []
-    compiled, position, last = _compile(budget, pattern), 0, -1
+    position, last = 0, -1
     while position <= len(encoded) and (limit < 0 or len(found) < limit):
         budget.spend(
             (len(found) > _FREE_MATCHES) + (len(encoded) - position) // _SCANNED_PER_UNIT
