@@ -18,6 +18,7 @@ from webhook.model.objects import Object
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "charts/gangwarden/files"
 PERMISSIONS = ROOT / "docs/install/10-permissions.yaml"
+TREES = ROOT / "docs/install/optional/composite-groups.yaml"
 NATIVE = (
     "disruption/fenced-controller",
     "gang/guarded-quorum",
@@ -37,11 +38,16 @@ def copies() -> Iterator[tuple[Path, str]]:
         rules = granted("ClusterRole", f"gangwarden-{process}")
         yield FILES / f"rules/{process}-cluster.yaml", _HEAD + written(_split(rules, whole_cluster=True))
         yield FILES / f"rules/{process}.yaml", _HEAD + written(_split(rules, whole_cluster=False))
+    trees = granted("ClusterRole", "gangwarden-controller-trees", TREES)
+    yield (
+        FILES / "rules/controller-trees.yaml",
+        _HEAD.replace("10-permissions", "optional/composite-groups") + written(iter(trees)),
+    )
 
 
-def granted(kind: str, name: str) -> list[Object]:
+def granted(kind: str, name: str, path: Path = PERMISSIONS) -> list[Object]:
     """Return the rules of a role of the manifests."""
-    documents = yaml.safe_load_all(PERMISSIONS.read_text())
+    documents = yaml.safe_load_all(path.read_text())
     return next(doc["rules"] for doc in documents if doc["kind"] == kind and doc["metadata"]["name"] == name)
 
 

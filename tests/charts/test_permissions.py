@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from tests.charts.copied import granted
+from tests.charts.copied import TREES, granted
 from tests.charts.helm import named, render
 from webhook.admission import PolicySet, member_resources, owner_resources
 from webhook.cli.cluster_process import _REVIEW_KINDS
@@ -133,3 +133,8 @@ def test_what_uninstalling_takes_is_permitted_by_name_and_by_hooks_only() -> Non
         role = named(objects, kind, "gangwarden-cleanup")
         assert role["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
         assert all("resourceNames" in rule for rule in role["rules"] if rule["verbs"] != ["list"])
+
+
+def test_trees_of_groups_are_permitted_where_alpha_is_asked_for() -> None:
+    more = permissions(rules_of("controller", {"enableAlpha": ["CompositePodGroup"]})) - permissions(rules_of("controller"))
+    assert more == permissions(granted("ClusterRole", "gangwarden-controller-trees", TREES))

@@ -7,12 +7,14 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
 from tests.charts.copied import copies
 from tests.charts.helm import CHART, NAMESPACE, helm, named, pod_specs, render
 from tests.charts.outline import VALUES, outline
+from webhook.cli import main
 from webhook.model.objects import Object
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -60,6 +62,25 @@ def test_every_pod_is_what_a_restricted_namespace_takes(objects: list[Object]) -
                 "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
             }  # fmt: skip
             assert container["resources"]["requests"]
+
+
+def test_every_command_line_is_one_that_the_command_takes(objects: list[Object]) -> None:
+    for spec in pod_specs(objects).values():
+        for container in spec["containers"]:
+            words = [
+                re.sub(r"^--policies=/policies(/policies)?$", f"--policies={ROOT / 'policies'}", word)
+                for word in container["args"]
+            ]
+            understood(main, words)
+
+
+def understood(command: click.Command, words: list[str]) -> None:
+    """Parse a command line as the command does, without running it; click raises what it does not understand."""
+    context = command.make_context("gangwarden", list(words))
+    if isinstance(command, click.Group):
+        _, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert found is not None
+        understood(found, rest)
 
 
 def test_there_is_no_image_but_ours(objects: list[Object]) -> None:

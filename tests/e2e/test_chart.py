@@ -131,6 +131,12 @@ def is_stamped(client: Client, namespace: str) -> bool:
     return False
 
 
+def take_down(client: Client, component: str) -> None:
+    """End every replica, and see them gone."""
+    client.patch(DEPLOYMENTS, SYSTEM_NAMESPACE, f"gangwarden-{component}", {"spec": {"replicas": 0}})
+    wait_for(lambda: pods(client, component) == [], seconds=60, what=f"no {component} is left")
+
+
 def pods(client: Client, component: str) -> list[Object]:
     return client.list(PODS, SYSTEM_NAMESPACE, labels=f"app.kubernetes.io/component={component}")
 
@@ -227,11 +233,15 @@ def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_j
         assert "forbidden" not in node.kubelet.logs().lower()
         assert_native_policies_hold(node, namespace)
 
-        client.patch(DEPLOYMENTS, SYSTEM_NAMESPACE, "gangwarden-controller", {"spec": {"replicas": 0}})
-        wait_for(lambda: pods(client, "controller") == [], seconds=60, what="no controller is left")
+        take_down(client, "controller")
         client.create(labelled_job("orphan", namespace))
         suspended = ("--type=merge", "-p", '{"spec": {"suspend": true}}', "--field-manager=gangwarden-restart")
         node.cluster.kubectl("patch", "job", "second", "-n", namespace, *suspended)
+        take_down(client, "webhook")
+        for own in (SYSTEM_NAMESPACE, "kube-system"):
+            client.create(labelled_job("boots", own), dry_run=True)
+        with pytest.raises(ApiError, match="failed calling webhook"):
+            client.create(labelled_job("refused", namespace), dry_run=True)
         node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
         assert "PodGroup" in node.kubelet.log_of("gangwarden-cleanup"), "the hook makes what no controller made"
         assert any(name.startswith("orphan-") for name in groups(client, namespace))

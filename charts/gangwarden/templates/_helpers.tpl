@@ -74,6 +74,23 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- end }}
 
+{{/* What webhook and controller must agree on. */}}
+{{- define "gangwarden.commonArgs" -}}
+- --log-format={{ .Values.logFormat }}
+{{- range .Values.namespaces }}
+- --only-namespace={{ . }}
+{{- end }}
+{{- range .Values.enableAlpha }}
+- --enable-alpha={{ . }}
+{{- end }}
+{{- with include "gangwarden.policyArgs" . }}
+{{ . | trim }}
+{{- end }}
+{{- with .Values.canaryNamespace }}
+- --canary-namespace={{ . }}
+{{- end }}
+{{- end }}
+
 {{- define "gangwarden.policyArgs" -}}
 {{- if ne .Values.policies.source "bundled" }}
 - --policies=/policies{{ with .Values.policies.path }}/{{ . }}{{ end }}

@@ -2,6 +2,9 @@
 {{- define "gangwarden.rules" -}}
 {{- $ := index . 0 -}}
 {{ $.Files.Get (printf "files/rules/%s.yaml" (index . 1)) | trim }}
+{{- if and (eq (index . 1) "controller") (has "CompositePodGroup" $.Values.enableAlpha) }}
+{{ $.Files.Get "files/rules/controller-trees.yaml" | trim }}
+{{- end }}
 {{- with index . 2 }}
 {{ toYaml . }}
 {{- end }}
