@@ -240,6 +240,19 @@ LOSING = (
         causes=(LossCause.DELETED,),
     ),
     Case(
+        "that is left alone for a moment, for a Job that fails or shrinks does the same and then says so",
+        lambda g: g.run().deleted(1, since=-1),
+        LOST,
+        "deleted by somebody",
+        again=1,
+    ),
+    Case(
+        "pods that a Job takes away because it is to run fewer",
+        lambda g: g.run().deleted(2).deleted(3).sized(4, parallelism=2).with_group("spec.schedulingPolicy.gang.minCount", 2),
+        WHOLE,
+        "2 of 2",
+    ),
+    Case(
         "a pod that was seen to go",
         lambda g: g.run().gone(1, loss(1)),
         LOST,

@@ -18,6 +18,9 @@ from webhook.preemption.telling import loss_sentence, moment_text
 SHORT_SECONDS = 30.0
 """How long a started group may be short of a member that nobody saw go. A Job makes the next pod within a second and a shared
 claim settles within two (experiments 7.2); the Job controller's shortest back-off is 10 s."""
+UNEXPLAINED_SECONDS = 2.0
+"""How long a deletion that nobody explained is left alone. A Job that fails or shrinks deletes pods in the same way, and first
+does so before it says why (job_controller.go, syncJob). Times of deletion are whole seconds, so up to one is over at once."""
 
 
 def judge_health(facts: GroupFacts) -> Health:
@@ -205,9 +208,9 @@ def _due_after(loss: Loss, facts: GroupFacts) -> float | None:
         return 0.0 if spec.on_member_failure == "Restart" else None
     if spec.on_disruption == "Ignore":
         return None
-    if spec.on_disruption == "Restart":
-        return 0.0
-    return (loss.since + timedelta(seconds=spec.replacement_grace_seconds) - facts.now).total_seconds()
+    given = spec.replacement_grace_seconds if spec.on_disruption == "IfNotReplaced" else 0.0
+    given = max(given, UNEXPLAINED_SECONDS if loss.cause is LossCause.DELETED else 0.0)
+    return (loss.since + timedelta(seconds=given) - facts.now).total_seconds() if given else 0.0
 
 
 def _counted(roll: RollCall) -> str:
