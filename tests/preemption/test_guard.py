@@ -267,3 +267,17 @@ def test_memory_is_bounded_and_the_oldest_goes_first() -> None:
         patience.waited(name, NOW, is_try=False)
     later = NOW + timedelta(seconds=10)
     assert [patience.waited(name, later, is_try=True) for name in ("a", "b", "c")] == [0, 10, 10]
+
+
+def test_pods_come_from_an_index_where_there_is_one() -> None:
+    asked = []
+    group = Group().run().with_spec(**HOLD)
+
+    def pods(namespace: str, name: str, _: Snapshot) -> list[Object]:
+        asked.append((namespace, name))
+        return list(group.pods.values())
+
+    gate = EvictionGate(GuardSettings(), pods)
+    found = gate.answer(eviction(), group.snapshot(), lambda _: ("training-gang", group.spec), NOW)
+    assert isinstance(found, Denied)
+    assert asked == [("team-a", "g")]

@@ -23,7 +23,7 @@ from webhook.cli.owner_kinds import OwnerKinds
 from webhook.cli.reviewer import LiveReviewer
 from webhook.cli.webhook_part import WebhookPart, material_store
 from webhook.cluster import Api, EventRecorder, SnapshotFeed, connect
-from webhook.controller import CONTROLLER_KINDS, KEEPER_KINDS
+from webhook.controller import CONTROLLER_KINDS, KEEPER_KINDS, MemberIndex
 from webhook.errors import GangwardenError
 from webhook.model.groups import ALPHA_SCHEDULING_VERSION, COMPOSITE_POD_GROUP, SCHEDULING_GROUP
 from webhook.model.objects import Kind
@@ -125,6 +125,7 @@ class ClusterProcess:
         owners = OwnerKinds(api, self._store, lambda: feed.want(self._kinds(owners)))
         self._metrics.snapshot_ages(lambda: feed.age_seconds)
         room = NodeRoom(feed, lambda: capabilities.current)
+        evictions = self._evictions(feed) if self._plan.webhook else None
         webhook = self._webhook_part(api) if self._plan.webhook else None
         watcher = PolicyWatcher(
             self._paths,
@@ -158,7 +159,7 @@ class ClusterProcess:
             if controller is not None and not stop.is_set():
                 beside.append(tasks.create_task(controller.run()))
             if webhook is not None and not stop.is_set():
-                await self._serve(webhook, feed, capabilities, room, stop)
+                await self._serve(webhook, feed, capabilities, room, evictions, stop)
             await stop.wait()
             for task in beside:
                 task.cancel()
@@ -170,8 +171,14 @@ class ClusterProcess:
         await owners.look_first(_SYNC_SECONDS)
         await feed.wait_synced(_SYNC_SECONDS)
 
-    async def _serve(
-        self, webhook: WebhookPart, feed: SnapshotFeed, capabilities: CapabilityWatch, room: NodeRoom, stop: asyncio.Event
+    async def _serve(  # noqa: PLR0917 - the parts of one process
+        self,
+        webhook: WebhookPart,
+        feed: SnapshotFeed,
+        capabilities: CapabilityWatch,
+        room: NodeRoom,
+        evictions: EvictionReviewer | None,
+        stop: asyncio.Event,
     ) -> None:
         reviewer = LiveReviewer(
             self._store,
@@ -187,8 +194,13 @@ class ClusterProcess:
             stop=stop,
             endpoint=self._plan.endpoint,
             scope=self._plan.scope,
-            evictions=EvictionReviewer(self._store, lambda: feed.current, EvictionGate(self._settings.guard)),
+            evictions=evictions,
         )
+
+    def _evictions(self, feed: SnapshotFeed) -> EvictionReviewer:
+        """Return the reviewer of evictions; before the feed begins, for an index that missed the first changes misses pods."""
+        gate = EvictionGate(self._settings.guard, MemberIndex(feed).pods)
+        return EvictionReviewer(self._store, lambda: feed.current, gate)
 
     async def _tell_status(self, feed: SnapshotFeed, port: int, stop: asyncio.Event) -> None:
         """Answer on health, readiness and metrics: without TLS, for there is nothing secret in them."""

@@ -10,7 +10,7 @@ from webhook.model.objects import Object
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import Snapshot
 from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Trail, Verdict
-from webhook.preemption.guard import EvictionAnswer, Judged, Passes, Waits, is_dry_run, judge_eviction
+from webhook.preemption.guard import EvictionAnswer, Judged, Passes, PodsOf, Waits, is_dry_run, judge_eviction, pods_naming
 from webhook.settings import GuardSettings
 
 GUARD = "eviction-guard"
@@ -22,8 +22,8 @@ _TOO_MANY = 429
 class EvictionGate:
     """Answers evictions; belongs to one replica."""
 
-    def __init__(self, settings: GuardSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: GuardSettings, pods: PodsOf = pods_naming) -> None:
+        self._settings, self._pods = settings, pods
         self._patience = Patience(forget_seconds=settings.forget_seconds)
 
     def answer(
@@ -33,7 +33,7 @@ class EvictionGate:
         if request.sub_resource != "eviction" or request.object is None:
             return _admitted(Passes(because="it is no eviction", is_known=False))
         limit, ours = self._settings.longest_hold_seconds, self._settings.controller_user
-        judged = judge_eviction(request, snapshot, spec_of, now=now, longest_seconds=limit, ours=ours)
+        judged = judge_eviction(request, snapshot, spec_of, now=now, longest_seconds=limit, ours=ours, pods=self._pods)
         return self._after(judged, now, is_try=is_dry_run(request))
 
     def _after(self, judged: EvictionAnswer, now: datetime, *, is_try: bool) -> Answer:

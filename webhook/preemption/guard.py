@@ -9,7 +9,7 @@ the guard may delay a drain, never stop it because it knows too little.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -30,6 +30,8 @@ from webhook.preemption.rollcall import call_roll
 
 Judged: TypeAlias = tuple[str, DisruptionSpec]
 """Name of the WorkloadPolicy by which a workload got its group, and what it says of disruption."""
+PodsOf: TypeAlias = Callable[[str, str, Snapshot], Iterable[Object]]
+"""All pods that name a PodGroup, by namespace and name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,13 @@ class Waits:
 EvictionAnswer: TypeAlias = Passes | Waits
 
 
+def pods_naming(namespace: str, pod_group: str, snapshot: Snapshot) -> Iterator[Object]:
+    """Yield all pods that name a PodGroup, by a look at every pod of the namespace; who has an index need not."""
+    for pod in snapshot.list("", "Pod", namespace=namespace):
+        if ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName") == pod_group:
+            yield pod
+
+
 def is_dry_run(request: AdmissionRequest) -> bool:
     """Tell whether an eviction is only tried out: kubectl says it in the body, where ``request.dryRun`` is false."""
     options = (request.object or {}).get("deleteOptions")
@@ -74,6 +83,7 @@ def judge_eviction(
     now: datetime,
     longest_seconds: float,
     ours: str = "",
+    pods: PodsOf = pods_naming,
 ) -> EvictionAnswer:
     """Judge one request of the eviction API by what is known of the pod's group.
 
@@ -98,7 +108,8 @@ def judge_eviction(
     policy, spec = judged
     if not spec.guards_evictions:
         return Passes(because="its policy leaves evictions alone", policy=policy)
-    facts = _facts(pod_group, snapshot, spec, now)
+    named = pods(request.namespace, str(metadata_of(pod_group)["name"]), snapshot)
+    facts = gather_facts(pod_group, named, snapshot, spec=spec, now=now, intent=read_trace(pod_group).intent)
     if metadata_of(pod).get("uid") not in {metadata_of(member).get("uid") for member in facts.members}:
         return Passes(because="the pod names the group and is not proved to be its member", policy=policy, is_known=False)
     return _judge_member(facts, policy, longest_seconds)
@@ -152,14 +163,3 @@ def _judge_member(facts: GroupFacts, policy: str, longest_seconds: float) -> Evi
 def _waits(facts: GroupFacts, policy: str, because: str, limit_seconds: float) -> Waits:
     uid = str(metadata_of(facts.pod_group).get("uid") or "")
     return Waits(policy=policy, pod_group=uid, because=because, limit_seconds=limit_seconds)
-
-
-def _facts(pod_group: Object, snapshot: Snapshot, spec: DisruptionSpec, now: datetime) -> GroupFacts:
-    """Gather what is known; one look through the namespace's pods, for evictions are rare."""
-    meta = metadata_of(pod_group)
-    named = (
-        pod
-        for pod in snapshot.list("", "Pod", namespace=str(meta["namespace"]))
-        if ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName") == meta["name"]
-    )
-    return gather_facts(pod_group, named, snapshot, spec=spec, now=now, intent=read_trace(pod_group).intent)
