@@ -115,6 +115,8 @@ def test_with_namespaces_nothing_of_a_namespace_is_permitted_elsewhere() -> None
         assert permissions(sight["rules"]) < permissions(rules_of("webhook"))
         assert permissions(work["rules"]) < permissions(rules_of("controller"))
     assert named(objects, "Role", "gangwarden-probe")["metadata"]["namespace"] == "team-a"
+    told = permissions(named(objects, "Role", "gangwarden-controller")["rules"])  # events on its Lease, when gates change
+    assert {("events.k8s.io", "events", verb) for verb in ("create", "get", "patch")} <= told
 
 
 @pytest.mark.parametrize("name", ["gangwarden-webhook", "gangwarden-controller", "gangwarden-probe"])
