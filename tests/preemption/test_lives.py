@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.preemption.leading import Leader, Look
-from tests.preemption.simulated import Cluster, named
+from tests.preemption.simulated import Cluster, named, node_of
 from webhook.model.actions import Delete, Evict, Resume, Suspend
 from webhook.model.disruption import GroupState
 from webhook.model.objects import Object, metadata_of
 from webhook.model.policies import DisruptionSpec
 from webhook.preemption import call_roll
 
+DEFAULT = DisruptionSpec()
 QUIET_SECONDS = 300
 """Enough for a node's pods to be collected, two back-offs of the Job and a restart with its pauses."""
 SHAPES = st.sampled_from(
@@ -327,3 +328,73 @@ PROFILE = settings(
 )
 Lives.TestCase.settings = PROFILE
 TestLives = Lives.TestCase
+
+
+def started(spec: DisruptionSpec = DEFAULT, **shape: Any) -> tuple[Cluster, Leader]:
+    cluster = Cluster(**shape)
+    cluster.tick(2)
+    assert len(cluster.working) == cluster.parallelism
+    return cluster, Leader(cluster, spec)
+
+
+def tended(cluster: Cluster, leader: Leader, seconds: int) -> GroupState:
+    for _ in range(seconds):
+        cluster.tick()
+        leader.look()
+    return leader.look().told.state
+
+
+def test_a_suspension_that_nobody_remembers_is_ended() -> None:
+    """Somebody deletes the PodGroup in the middle of a restart, and our record with it, and the leader changes as well."""
+    cluster, leader = started()
+    cluster.evict(cluster.working[0])
+    leader.look()
+    assert cluster.suspended_by == "us"
+    metadata_of(cluster.group)["deletionTimestamp"] = cluster.text()
+    cluster.tick(15)
+    leader.take_over()
+    assert tended(cluster, leader, 30) is GroupState.WHOLE
+
+
+def test_a_group_comes_back_whole_after_each_way_of_losing_two() -> None:
+    for take in (cluster_evicts, cluster_deletes, nodes_go):
+        cluster, leader = started()
+        take(cluster)
+        assert tended(cluster, leader, 120) is GroupState.WHOLE, take.__name__
+        assert leader.begun == 1, take.__name__
+
+
+def cluster_evicts(cluster: Cluster) -> None:
+    for one in cluster.working[:2]:
+        cluster.evict(one)
+
+
+def cluster_deletes(cluster: Cluster) -> None:
+    for one in cluster.working[:2]:
+        cluster.delete_pod(one)
+
+
+def nodes_go(cluster: Cluster) -> None:
+    for number in range(4, 8):
+        cluster.add_node(f"n{number}")
+    for one in cluster.working[:2]:
+        cluster.remove_node(node_of(one))
+
+
+def test_the_rest_of_a_work_queue_runs_to_its_end() -> None:
+    cluster, leader = started(parallelism=3, completions=None, asked=3, indexed=False)
+    cluster.end(cluster.working[0], "Succeeded")
+    cluster.evict(cluster.working[0])
+    assert tended(cluster, leader, 30) is GroupState.FINISHING
+    assert (len(cluster.working), leader.begun) == (1, 0)
+
+
+def test_without_us_a_drain_leaves_the_rest_in_part() -> None:
+    """The simulated cluster strands what the real one does (experiments 9.2), so that these tests test something."""
+    cluster, _ = started()
+    first, second = cluster.working[:2]
+    for one in (first, second):
+        cluster.nodes[node_of(one)]["spec"]["unschedulable"] = True
+        cluster.evict(one)
+    cluster.tick(60)
+    assert len(cluster.working) == 2
