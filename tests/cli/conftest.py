@@ -10,7 +10,7 @@ import pytest
 import structlog
 from click.testing import CliRunner, Result
 
-from tests.policies.writing import yaml_of
+from tests.policies.writing import text_of
 from webhook.cli import main
 from webhook.model.objects import Object
 
@@ -50,8 +50,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
     def written(name: str, *documents: Object | str) -> str:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
-        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]  # no text
-        Path(name).write_text(text, encoding="utf-8")
+        Path(name).write_text(text_of(*documents), encoding="utf-8")
         return name
 
     return written

@@ -7,8 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +14,10 @@ import pytest
 
 from tests.builders import job
 from tests.cli.conftest import Gangwarden, Write
+from tests.cli.following import PATIENCE, Following, following
 from tests.policies.writing import binding, validating
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60.0  # seconds until a test gives up; nothing measures time against it
 
 
 @pytest.fixture(scope="module")
@@ -102,60 +100,15 @@ def test_what_cannot_start_is_told(files: dict[str, str], code: int, told: str, 
     assert (result.exit_code, told in result.output) == (code, True)
 
 
-class Development:
-    """``gangwarden dev`` as a process, and what it has said so far."""
-
-    def __init__(self, folder: Path, *args: str) -> None:
-        command = [str(Path(sys.executable).parent / "gangwarden"), "dev", *args, "examples"]
-        self.folder, self.text, self._seen = folder, "", 0
-        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.text += line
-
-    def hear(self, words: str) -> None:
-        """Wait until something new with these words was said."""
-        deadline = time.monotonic() + PATIENCE
-        while words not in self.text[self._seen :]:
-            assert time.monotonic() < deadline, f"never said {words!r}, but: {self.text[self._seen :]}"
-            assert self.process.poll() is None, self.text
-            time.sleep(0.02)
-        self._seen += self.text[self._seen :].index(words) + len(words)
-
-    def save(self, name: str, before: str, after: str) -> None:
-        path = self.folder / name
-        text = path.read_text()
-        assert before in text
-        path.write_text(text.replace(before, after))
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
-        return code
-
-
 @pytest.fixture
-def development(tmp_path: Path) -> Iterator[Development]:
+def development(tmp_path: Path) -> Iterator[Following]:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     shutil.copytree(ROOT / "policies", tmp_path / "policies")
-    running = Development(tmp_path, "-p", "policies")
-    try:
+    with following(tmp_path, "dev", "-p", "policies", "examples") as running:
         yield running
-    finally:
-        if running.process.poll() is None:
-            running.process.kill()
-        running.process.wait(PATIENCE)
-        running._reader.join(PATIENCE)
-        assert running.process.stdout is not None
-        running.process.stdout.close()
 
 
-def test_saving_a_job_or_a_policy_prints_the_new_verdict_and_a_broken_one_an_error(development: Development) -> None:
+def test_saving_a_job_or_a_policy_prints_the_new_verdict_and_a_broken_one_an_error(development: Following) -> None:
     limits = "policies/gang/size-limits/policy.yaml"
     development.hear("Watching examples and the policies")
 
@@ -186,7 +139,7 @@ def test_saving_a_job_or_a_policy_prints_the_new_verdict_and_a_broken_one_an_err
     assert "Traceback" not in development.text
 
 
-def test_a_termination_ends_it_well_too(development: Development) -> None:
+def test_a_termination_ends_it_well_too(development: Following) -> None:
     development.hear("Watching examples")
     os.kill(development.process.pid, signal.SIGTERM)
     assert development.process.wait(PATIENCE) == 0

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +12,9 @@ import pytest
 
 from tests.builders import job
 from tests.cli.conftest import Gangwarden, Write
+from tests.cli.following import Following, following
 from tests.policies.writing import OURS, binding, validating, workload, workload_binding
 from webhook.model.objects import Object
-
-PATIENCE = 60.0  # seconds until a test gives up; nothing measures time against it
 
 
 def cases(*items: Object, name: str = "sizes", **spec: Any) -> Object:
@@ -254,49 +248,14 @@ def test_ci_formats_tell_of_failed_cases_and_of_required_coverage(gangwarden: Ga
     assert gangwarden("test", "-k", "small", "-o", "github").stdout == ""
 
 
-class Watching:
-    """``gangwarden test --watch`` as a process, and what it has said so far."""
-
-    def __init__(self, folder: Path) -> None:
-        command = [str(Path(sys.executable).parent / "gangwarden"), "test", "--watch", "sizes"]
-        self.text, self._seen = "", 0
-        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.text += line
-
-    def hear(self, words: str) -> None:
-        """Wait until it says something that it has not said before."""
-        give_up = time.monotonic() + PATIENCE
-        while words not in self.text[self._seen :]:
-            assert time.monotonic() < give_up, f"never said {words!r}: {self.text}"
-            time.sleep(0.02)
-        self._seen = self.text.index(words, self._seen) + len(words)
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
-        return code
-
-
 @pytest.fixture
-def watching(repository: Write, tmp_path: Path) -> Iterator[Watching]:
+def watching(repository: Write, tmp_path: Path) -> Iterator[Following]:
     repository(SMALL, LARGE)
-    started = Watching(tmp_path)
-    yield started
-    if started.process.poll() is None:
-        started.process.kill()
-        started.process.wait(PATIENCE)
-    assert started.process.stdout is not None
-    started.process.stdout.close()
+    with following(tmp_path, "test", "--watch", "sizes") as running:
+        yield running
 
 
-def test_watch_runs_again_on_every_edit_and_survives_a_broken_one(watching: Watching, repository: Write, write: Write) -> None:
+def test_watch_runs_again_on_every_edit_and_survives_a_broken_one(watching: Following, repository: Write, write: Write) -> None:
     watching.hear("2 passed, 0 failed")
     write("sizes/policy.yaml", validating("sizes", "object.spec.parallelism <= 1"), binding())
     watching.hear("1 passed, 1 failed")
@@ -311,11 +270,23 @@ def test_watch_runs_again_on_every_edit_and_survives_a_broken_one(watching: Watc
     assert watching.end() == 0
 
 
-def test_watch_follows_policies_that_only_an_edit_has_named(watching: Watching, repository: Write, write: Write) -> None:
+def test_watch_follows_policies_that_only_an_edit_has_named(watching: Following, repository: Write, write: Write) -> None:
     watching.hear("2 passed, 0 failed")
     write("more/policy.yaml", validating("more", "object.spec.parallelism > 2"), binding("more", "more"))
     repository(SMALL, policies=["../more/policy.yaml"])
     watching.hear("0 passed, 1 failed")
     write("more/policy.yaml", validating("more", "object.spec.parallelism > 1"), binding("more", "more"))
     watching.hear("1 passed, 0 failed")
+    assert watching.end() == 0
+
+
+def test_watch_picks_up_files_and_folders_that_were_not_there(watching: Following, write: Write) -> None:
+    watching.hear("2 passed, 0 failed")
+    write("sizes/new/deeper/policy.yaml", validating("new", "object.spec.parallelism > 0"), binding("new", "new"))
+    write("sizes/new/deeper/cases.yaml", cases(SMALL))
+    watching.hear("3 passed, 0 failed, in 2 files")
+    write("sizes/beside.yaml", cases(SMALL, LARGE))
+    watching.hear("5 passed, 0 failed")
+    (watching.folder / "sizes/new/deeper/cases.yaml").unlink()
+    watching.hear("4 passed, 0 failed")
     assert watching.end() == 0

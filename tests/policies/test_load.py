@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.policies.writing import OURS, RULES, binding, validating, workload, workload_binding, yaml_of
+from tests.policies.writing import OURS, RULES, binding, text_of, validating, workload, workload_binding
 from webhook.admission import PolicySet
 from webhook.errors import PolicySetError
 from webhook.model.objects import Object
@@ -26,8 +26,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.chdir(tmp_path)
 
     def write(*documents: Object | str) -> PolicySet:
-        text = documents[0] if documents and isinstance(documents[0], str) else yaml_of(*documents)  # type: ignore[arg-type]  # no text
-        Path("p.yaml").write_text(text)
+        Path("p.yaml").write_text(text_of(*documents))
         return load_policies(["p.yaml"])
 
     return write

@@ -107,3 +107,9 @@ def exception(name: str = "import", policy: str = "sizes", **spec: Any) -> Objec
 def yaml_of(*documents: Object) -> str:
     """JSON is YAML; one document a line keeps line numbers predictable: 2, 4, 6, …."""
     return "".join(f"---\n{json.dumps(document)}\n" for document in documents)
+
+
+def text_of(*documents: Object | str) -> str:
+    """Return what a file holds: the text that was given, or documents as YAML."""
+    given = [document for document in documents if isinstance(document, str)]
+    return given[0] if given else yaml_of(*(document for document in documents if not isinstance(document, str)))
