@@ -20,6 +20,7 @@ from tests.e2e.installation import COMMAND, CONFIGURATIONS, SYSTEM_NAMESPACE, Pr
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALL = sorted((ROOT / "docs/install").glob("*.yaml"))
+OPTIONAL = sorted((ROOT / "docs/install/optional").glob("*.yaml"))
 NATIVE = [ROOT / "policies/gang" / name / "policy.yaml" for name in ("stamped-when-away", "guarded-quorum")]
 ACCOUNTS = ("gangwarden-webhook", "gangwarden-controller")
 
@@ -98,7 +99,7 @@ def is_stamped(client: Client) -> bool:
     return False
 
 
-@pytest.mark.parametrize("path", [*INSTALL, *NATIVE], ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", [*INSTALL, *OPTIONAL, *NATIVE], ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_api_server_takes_a_manifest_of_the_installation(permitted: ControlPlane, path: Path) -> None:
     permitted.kubectl("apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", str(path))
 

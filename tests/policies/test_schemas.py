@@ -219,6 +219,7 @@ BROKEN = [
     ("WorkloadPolicy", "spec.podGroups[0].resourceClaims[0].resourceClaimTemplateName", "both"),
     ("WorkloadPolicy", "spec.disruption.budgetTimeout", "soon"),
     ("WorkloadPolicy", "spec.disruption.maxRestarts", -1),
+    ("WorkloadPolicy", "spec.disruption.fastRestart", "yes"),
     ("WorkloadPolicy", "spec.disruption.restart.evict", {}),
     ("WorkloadPolicy", "spec.overrides.allow", ["gangwarden.dev/everything"]),
     ("PolicyException", "spec.rules", []),

@@ -49,6 +49,7 @@ FULL = workload(
         "budgetTimeout": "1h30m",
         "onBudgetTimeout": "Restart",
         "maxRestarts": 0,
+        "fastRestart": True,
         "restart": {"evict": {}},
     },
     overrides={"allow": ["gangwarden.dev/min-count", "gangwarden.dev/topology-key"]},
@@ -71,6 +72,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         budget_timeout_seconds=5400.0,
         on_budget_timeout="Restart",
         max_restarts=0,
+        fast_restart=True,
         suspend_path="",
     )
 
@@ -202,6 +204,7 @@ def test_a_group_is_refused_for(tmp_path: Path, group: Object, field: str, messa
         ({"disruption": {"budgetTimeout": "soon"}}, "spec.disruption.budgetTimeout",
          '"soon" is not a duration: write 90s, 10m or 1h30m'),
         ({"disruption": {"maxRestarts": -1}}, "spec.disruption.maxRestarts", "must be at least 0"),
+        ({"disruption": {"fastRestart": "yes"}}, "spec.disruption.fastRestart", "must be true or false, not text"),
         ({"disruption": {"restart": {}}}, "spec.disruption.restart", "exactly one of suspendPath and evict is required"),
         ({"overrides": {"allow": ["x"]}}, "spec.overrides.allow[0]",
          '"x" cannot be overridden: use gangwarden.dev/gang, gangwarden.dev/min-count, gangwarden.dev/topology-key'),

@@ -25,11 +25,14 @@ from webhook.groups import (
     foreign_system,
     group_name,
     has_native_scheduling,
+    hasten,
     is_cron_jobs,
+    is_hastened,
     is_job,
     is_record_of_another,
     missing_groups,
     name_for_pods,
+    obstacle_to_haste,
     read_path,
     reason_to_leave_alone,
     recorded_names,
@@ -190,6 +193,10 @@ def _decide(claim: _Claim, situation: Situation, surroundings: Surroundings, rec
         return record.admitted(outcome), None
     before = situation.request.object or {}
     after = schedule(before, outcome) if outcome.route is Route.NATIVE else stamp(before, outcome)
+    if claim.policy.source.disruption.fast_restart and not is_hastened(before):
+        obstacle = obstacle_to_haste(before)
+        after = after if obstacle else hasten(after)
+        record.notes += [f"{claim}: no fastRestart, for {obstacle}"] if obstacle else []
     record.findings.append(claim.finding(Verdict.ALLOW, _told(outcome)))
     return Patched(object=after, patch=diff(before, after), trail=record.trail()), outcome
 

@@ -26,6 +26,7 @@ from webhook.groups import (
     is_recorded_for_pods,
     owners_above,
     plan_orphans,
+    plan_release,
     recorded_names,
 )
 from webhook.model.actions import Apply, Delete, PlannedAction, Recheck, Tell
@@ -230,7 +231,7 @@ class Controller:
             await asyncio.sleep(self._settings.resync_seconds)
 
     async def _collect(self) -> None:
-        """Delete group objects that lost their workload."""
+        """Delete group objects that lost their workload, and Jobs that keep a namespace from going because of us."""
         while True:
             await asyncio.sleep(self._settings.collect_seconds)
             snapshot = self._feed.current
@@ -239,6 +240,7 @@ class Controller:
             try:
                 orphans = plan_orphans(snapshot, now=datetime.now(UTC), grace_seconds=self._settings.orphan_grace_seconds)
                 await self._actor.perform_all(orphans)
+                await self._actor.perform_all(list(plan_release(snapshot)))
             except Exception:  # noqa: BLE001 - a bug on one object must not stop the upkeep of all others
                 _LOG.exception("orphans not collected")
 

@@ -16,6 +16,7 @@ from webhook.groups.claims import (
 )
 from webhook.groups.compile import CompiledGroup, CompiledWorkload, compile_workload
 from webhook.groups.composites import check_composites, resolve_tree
+from webhook.groups.hasten import hasten, is_hastened, obstacle_to_haste, plan_release
 from webhook.groups.members import Member, find_member, seen_keys
 from webhook.groups.names import (
     group_name,
@@ -81,10 +82,12 @@ __all__ = [
     "has_lost_its_group",
     "has_lost_scheduling",
     "has_native_scheduling",
+    "hasten",
     "is_cron_jobs",
     "is_delegated",
     "is_draining_queue",
     "is_finished",
+    "is_hastened",
     "is_job",
     "is_native",
     "is_record_of_another",
@@ -96,12 +99,14 @@ __all__ = [
     "missing_groups",
     "name_for_pods",
     "native_group",
+    "obstacle_to_haste",
     "owners_above",
     "place_recorded",
     "plan_group",
     "plan_item",
     "plan_orphans",
     "plan_recorded",
+    "plan_release",
     "plan_without_policy",
     "planned_by_kubernetes",
     "pod_group_object",

@@ -269,6 +269,8 @@ class DisruptionSpec:
     budget_timeout_seconds: float = 600.0
     on_budget_timeout: str = "Hold"
     max_restarts: int = 10
+    fast_restart: bool = False
+    """Give Indexed Jobs a back-off for each index, so that a group that was lost at once comes back in 10 s."""
     suspend_path: str = "spec.suspend"
     """Empty: restart by eviction."""
 

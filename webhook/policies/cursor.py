@@ -89,6 +89,11 @@ class Cursor:
             self.fail(f"must be at least {minimum}", name)
         return value
 
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """Return a field that is true or false."""
+        child = self._child(name, bool, "true or false")
+        return default if child is None else bool(child.node.value)
+
     def pairs(self, name: str) -> dict[str, str]:
         """Return a field that maps texts to texts, such as labels."""
         child = self.mapping(name)

@@ -208,7 +208,7 @@ def _claim(cursor: Cursor) -> Object:
 def _disruption(cursor: Cursor) -> DisruptionSpec:
     cursor.only(
         "onDisruption", "onMemberFailure", "replacementGracePeriod", "onEviction", "budgets", "budgetTimeout", "onBudgetTimeout",
-        "maxRestarts", "restart",
+        "maxRestarts", "fastRestart", "restart",
     )  # fmt: skip
     default = DisruptionSpec()
     return DisruptionSpec(
@@ -220,6 +220,7 @@ def _disruption(cursor: Cursor) -> DisruptionSpec:
         budget_timeout_seconds=_seconds(cursor, "budgetTimeout", default.budget_timeout_seconds),
         on_budget_timeout=cursor.text("onBudgetTimeout", default.on_budget_timeout, choices=("Hold", "Restart")),
         max_restarts=cursor.number("maxRestarts", default.max_restarts, minimum=0),
+        fast_restart=cursor.flag("fastRestart", default=default.fast_restart),
         suspend_path=_restart(cursor, default.suspend_path),
     )
 

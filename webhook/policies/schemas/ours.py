@@ -248,6 +248,7 @@ def _disruption() -> Schema:
             "budgetTimeout": text("How long to wait for them.", default="10m", **_DURATION),
             "onBudgetTimeout": text("What to do then.", choices=("Hold", "Restart"), default="Hold"),
             "maxRestarts": {"type": "integer", "minimum": 0, "default": 10, "description": "How often at most."},
+            "fastRestart": {"type": "boolean", "default": False, "description": "Give Indexed Jobs a back-off for each index."},
             "restart": fields(
                 "In which way: by a field that suspends, or by eviction.",
                 {"suspendPath": text("Such as spec.suspend.", **_PATH), "evict": fields("By eviction.", {})},
