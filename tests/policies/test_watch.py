@@ -95,6 +95,7 @@ async def test_a_config_map_flip_takes_over(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "..2026_01")
         swap = await watched.told.get()
     assert isinstance(swap, Swapped)
+    assert swap.seconds > 0
     assert (swap.policies, swap.revision, watched.names) == (1, watched.store.current.revision, ["second"])
 
 

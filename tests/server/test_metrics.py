@@ -12,6 +12,7 @@ NAMES = [
     "gangwarden_admission_duration_seconds_bucket",
     "gangwarden_policy_evaluations_total",
     "gangwarden_policy_reloads_total",
+    "gangwarden_policy_reload_duration_seconds_bucket",
     "gangwarden_policy_set_info",
     "gangwarden_policy_last_reload_timestamp_seconds",
     "gangwarden_certificate_expiry_timestamp_seconds",
@@ -32,6 +33,7 @@ def test_the_promised_names_are_there(metrics: Metrics, name: str) -> None:
     metrics.answered("/mutate/fail", 0.1, operation="CREATE", kind="Job", verdict="allow")
     metrics.evaluated("p", "deny")
     metrics.reload_succeeded("abc", 1.0)
+    metrics.reload_took(0.2)
     metrics.certificate_expires("serving", 2.0)
     page, _ = metrics.render("")
     samples = {sample.name for family in text_string_to_metric_families(page.decode()) for sample in family.samples}

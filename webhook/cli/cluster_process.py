@@ -228,6 +228,7 @@ class ClusterProcess:
         return next(iter(self._plan.scope.only), "default")
 
     def _told(self, swap: Swap, feed: SnapshotFeed, room: NodeRoom, webhook: WebhookPart | None, owners: OwnerKinds) -> None:
+        self._metrics.reload_took(swap.seconds)
         if isinstance(swap, Kept):
             self._metrics.reload_failed()
             _LOG.error("policies not reloaded; the previous set stays in force", revision=swap.revision, because=swap.because)

@@ -16,6 +16,8 @@ class Swapped:
     revision: str
     policies: int
     warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """How long loading took."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,8 @@ class Kept:
     revision: str
     because: str
     """One line per error."""
+    seconds: float = 0.0
+    """How long loading took."""
 
 
 Swap: TypeAlias = Swapped | Kept

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from watchfiles import awatch
@@ -69,7 +71,9 @@ class PolicyWatcher:
             return None
         sources = await self._settled(sources)
         self._seen = sources.revision
-        swap = self._store.offer(await asyncio.to_thread(_compile_beside, sources))
+        begun = time.monotonic()
+        offered = await asyncio.to_thread(_compile_beside, sources)
+        swap = replace(self._store.offer(offered), seconds=time.monotonic() - begun)
         self._told(swap)
         return swap
 

@@ -12,6 +12,7 @@ from prometheus_client.exposition import choose_encoder
 
 # An allow takes a millisecond, the API server waits 10 s by default and 30 s at most.
 DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+RELOAD_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # a dozen policies, to a thousand
 KINDS_LIMIT = 100  # a cluster's policies match a dozen kinds; more means that somebody sends invented ones
 OTHER = "other"
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
@@ -54,6 +55,12 @@ class Metrics:
         self._reloads = Counter(
             "gangwarden_policy_reloads_total", "Attempts to take over edited policies.", ["status"], registry=registry
         )
+        self._reload_duration = Histogram(
+            "gangwarden_policy_reload_duration_seconds",
+            "Time that loading edited policies took, whatever came of it.",
+            buckets=RELOAD_BUCKETS,
+            registry=registry,
+        )
         self._policy_set = Gauge("gangwarden_policy_set_info", "The policy set in force.", ["hash"], registry=registry)
         self._last_reload = Gauge(
             "gangwarden_policy_last_reload_timestamp_seconds", "When the policy set in force was taken over.", registry=registry
@@ -90,6 +97,10 @@ class Metrics:
         for (exception, policy), at in expiries.items():
             self._exception_expiry.labels(exception=exception, policy=policy).set(at)
             self._exceptions.labels(exception=exception, policy=policy)
+
+    def reload_took(self, seconds: float) -> None:
+        """Note how long loading edited policies took, whatever came of it."""
+        self._reload_duration.observe(seconds)
 
     def reload_succeeded(self, revision: str, at: float) -> None:
         """Note a new policy set; ``at`` in seconds since the epoch."""
