@@ -240,7 +240,7 @@ def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_j
         take_down(client, "webhook")
         for own in (SYSTEM_NAMESPACE, "kube-system"):
             client.create(labelled_job("boots", own), dry_run=True)
-        with pytest.raises(ApiError, match="failed calling webhook"):
+        with pytest.raises(ApiError, match="webhook did not answer"):
             client.create(labelled_job("refused", namespace), dry_run=True)
         node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
         assert "PodGroup" in node.kubelet.log_of("gangwarden-cleanup"), "the hook makes what no controller made"
