@@ -52,3 +52,14 @@ def test_a_case_completes_objects_by_the_crds_of_its_snapshot(gangwarden: Gangwa
         "cases.yaml", {"apiVersion": "gangwarden.dev/v1alpha1", "kind": "PolicyTest", "metadata": {"name": "pools"}, "spec": spec}
     )
     assert gangwarden("test", tests).exit_code == 0
+
+
+def test_a_crd_among_the_manifests_of_a_folder_completes_objects(gangwarden: Gangwarden, write: Write, policy: str) -> None:
+    write("pools/pool.yaml", POOL)
+    assert "deny" in gangwarden("dev", "--once", "-p", policy, "pools").stdout
+    write("pools/crd.yaml", CRD)
+    done = gangwarden("dev", "--once", "-p", policy, "pools")
+    assert "deny" not in done.stdout
+    assert "warning: unknown field spec.junk is dropped by the API server" in done.stdout
+    write("pools/crd.yaml", {**CRD, "spec": {"group": "example.com"}})
+    assert gangwarden("dev", "--once", "-p", policy, "pools").exit_code == 4

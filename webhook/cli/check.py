@@ -17,19 +17,17 @@ from webhook.admission import (
     DefaultsFiller,
     ParamIndex,
     PolicySet,
-    UnknownField,
     exceptions_of,
     has_regular_fields,
     in_namespace,
     is_finding,
     request_for,
     served_policies,
-    unknown_fields,
 )
 from webhook.cli.asking import asker_of, check_old, load_access, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.collecting import collect_seldom
-from webhook.cli.offline import Offline, check_types, load_offline
+from webhook.cli.offline import Offline, check_types, load_offline, vanishing_fields
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
 from webhook.model.requests import Operation
 from webhook.model.results import Result
@@ -148,8 +146,7 @@ def _notes(odd: Sequence[Manifest], results: Sequence[Result], custom: CustomKin
     ``odd`` are the objects with fields that are out of the ordinary.
     """
     for manifest in odd:
-        unknown = [*unknown_fields(manifest.object), *(UnknownField(path=path) for path in custom.dropped(manifest.object))]
-        yield from (f"warning: {manifest.source}: {field}" for field in unknown)
+        yield from (f"warning: {manifest.source}: {field}" for field in vanishing_fields(manifest.object, custom))
     if not results:
         yield "warning: nothing was checked: there is no object in what was given"
     skipped = dict.fromkeys(

@@ -17,10 +17,10 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from watchfiles import awatch
 
-from webhook.admission import unknown_fields
+from webhook.admission import CustomKinds
 from webhook.certs import FileStore, Material, Rotator, Tls, load_profile
 from webhook.cli.caller import Caller
-from webhook.cli.offline import load_offline
+from webhook.cli.offline import Offline, load_offline, vanishing_fields
 from webhook.cli.reviewer import LiveReviewer
 from webhook.errors import GangwardenError
 from webhook.model.results import Result
@@ -120,22 +120,45 @@ class Development:
         A file that cannot be read is told and passed over; returns the exit code of the first such error, else 0.
         """
         everything: list[tuple[Result, ...]] = []
-        files, unread = manifest_files(self._manifest_paths())
-        broken: list[tuple[str, GangwardenError]] = [(error.source, error) for error in unread]
-        for file in files:
+        broken: list[tuple[str, GangwardenError]] = []
+        manifests, offline = self._read(broken)
+        ended: set[str] = set()  # one mistake a file is told at a time
+        for path, manifest in manifests:
             if self._leave.is_set():
                 return 0
+            if path in ended:
+                continue
             try:
-                for manifest in read_manifests(file):
-                    results = await caller.admit(manifest, self._store.current, self._offline)
-                    everything.append(results)
-                    self._print_news(manifest, results)
+                results = await caller.admit(manifest, self._store.current, offline)
             except GangwardenError as error:
-                broken.append((file.path, error))
+                ended.add(path)
+                broken = [(path, error), *(other for other in broken if other[0] != path)]
+            else:
+                everything.append(results)
+                self._print_news(manifest, results, offline.custom)
         self._print_errors(broken)
         if overview:
             print_overview(self._console, everything)
         return broken[0][1].exit_code if broken else 0
+
+    def _read(self, broken: list[tuple[str, GangwardenError]]) -> tuple[list[tuple[str, Manifest]], Offline]:
+        """Return the manifests by their files, and the cluster with the kinds that CRDs among them define.
+
+        What cannot be read is noted as broken; what stands before it in the same file counts.
+        """
+        files, unread = manifest_files(self._manifest_paths())
+        broken += ((error.source, error) for error in unread)
+        found: list[tuple[str, Manifest]] = []
+        custom = self._offline.custom
+        for file in files:
+            manifests: list[Manifest] = []
+            try:
+                manifests.extend(read_manifests(file))
+                custom |= CustomKinds.of((manifest.source, manifest.object) for manifest in manifests)
+            except GangwardenError as error:
+                broken.append((file.path, error))
+            found += ((file.path, manifest) for manifest in manifests)
+        return found, replace(self._offline, custom=custom)
 
     def _print_errors(self, broken: Sequence[tuple[str, GangwardenError]]) -> None:
         """Print the errors that are new; what a file said before counts no longer, so that mending it is answered."""
@@ -145,12 +168,12 @@ class Development:
             self._said = {source: said for source, said in self._said.items() if not source.startswith(f"{path}#")}
         self._broken = {path: str(error) for path, error in broken}
 
-    def _print_news(self, manifest: Manifest, results: tuple[Result, ...]) -> None:
+    def _print_news(self, manifest: Manifest, results: tuple[Result, ...], custom: CustomKinds) -> None:
         said = _TOKEN.sub("", repr([result.as_json() for result in results]))
         if self._said.get(manifest.source) != said:
             self._said[manifest.source] = said
             print_review(self._console, results)
-            print_notes(self._console, (f"warning: {unknown}" for unknown in unknown_fields(manifest.object)))
+            print_notes(self._console, (f"warning: {unknown}" for unknown in vanishing_fields(manifest.object, custom)))
 
     async def _follow(self, caller: Caller) -> None:
         """Admit again whenever a policy or a manifest was saved."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -16,7 +16,9 @@ from webhook.admission import (
     PolicySet,
     SnapshotWorld,
     Surroundings,
+    UnknownField,
     in_namespace,
+    unknown_fields,
     wrong_types,
 )
 from webhook.errors import InputError
@@ -144,6 +146,12 @@ def check_types(manifests: Iterable[Manifest]) -> None:
     for manifest in manifests:
         for complaint in wrong_types(manifest.object):
             raise InputError(f"{complaint}; the API server refuses it", source=manifest.source, line=manifest.line)
+
+
+def vanishing_fields(obj: Object, custom: CustomKinds) -> Iterator[UnknownField]:
+    """Yield the fields of an object that the API server will drop, by its own types or by a CRD."""
+    yield from unknown_fields(obj)
+    yield from (UnknownField(path=path) for path in custom.dropped(obj))
 
 
 def fresh_token() -> str:
