@@ -157,3 +157,16 @@ async def test_credentials_that_cannot_be_read_any_more_leave_the_old_in_use(fak
         (tmp_path / "kubeconfig").unlink()
         assert await connection._refresh() is False
         assert await Api.over(connection).find(JOB) is None
+
+
+@pytest.mark.parametrize("namespace", ["", "team-a"])
+async def test_the_namespace_of_the_context_is_known(namespace: str, fake: FakeApi, tmp_path: Path) -> None:
+    async with await connect(in_namespace(fake.kubeconfig(tmp_path), namespace), settings=QUICK) as opened:
+        assert opened.namespace == namespace
+
+
+def in_namespace(path: str, namespace: str) -> str:
+    config = json.loads(Path(path).read_text())
+    config["contexts"][0]["context"] |= {"namespace": namespace} if namespace else {}
+    Path(path).write_text(json.dumps(config))
+    return path

@@ -37,6 +37,7 @@ _KINDS = {
     "sparkapplication": (Kind("sparkoperator.k8s.io", "", "SparkApplication"), ("sparkapp", "sparkapplications")),
 }
 """What a person may call a kind; any other as KIND.GROUP, such as ``trial.example.com``."""
+_DEFAULT = "default"
 
 
 def _offered(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -45,7 +46,9 @@ def _offered(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 @click.command("explain")
 @click.argument("words", metavar="KIND/NAME | KIND NAME", nargs=-1, required=True, shell_complete=_offered)
-@click.option("-n", "--namespace", default="default", show_default=True, metavar="NS", help="Where the object is.")
+@click.option(
+    "-n", "--namespace", default="", metavar="NS", help="Where the object is; that of the kubeconfig's context by default."
+)
 @cluster_options
 @click.option(
     "--snapshot",
@@ -110,7 +113,7 @@ def _offline(paths: tuple[str, ...], kind: Kind, target: ObjectKey, tell: Teller
 
     snapshot, _ = load_snapshot(load_manifests(paths))
     known = next(_known_as(kind, snapshot), kind)
-    return tell(ObjectKey(known.group, known.kind, target.namespace, target.name), snapshot, {})
+    return tell(ObjectKey(known.group, known.kind, target.namespace or _DEFAULT, target.name), snapshot, {})
 
 
 def _known_as(kind: Kind, snapshot: Snapshot) -> Iterator[Kind]:
@@ -129,7 +132,8 @@ async def _live(  # noqa: PLR0917 - one question, and where to note what could n
     async with await connect(kubeconfig, context) as connection:
         api = Api.over(connection)
         kind = await served_kind(api, kind)
-        target = ObjectKey(kind.group, kind.kind, target.namespace, target.name)
+        namespace = target.namespace or connection.namespace or _DEFAULT
+        target = ObjectKey(kind.group, kind.kind, namespace, target.name)
         survey = Survey(api, target.namespace)
         snapshot = await survey.take(kind)
         story = tell(target, snapshot, {})

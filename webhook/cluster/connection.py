@@ -95,6 +95,11 @@ class Connection:
         """Return the address of the API server."""
         return str(self._credentials.configuration.host)
 
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of the kubeconfig's context, in which kubectl looks by default; empty where it names none."""
+        return self._credentials.namespace
+
     async def close(self) -> None:
         """Close every stream and connection."""
         self._keeper.cancel()

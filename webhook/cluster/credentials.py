@@ -37,6 +37,8 @@ class Credentials:
     stamp: Stamp
     tls_stamp: Stamp
     expires: datetime | None = None
+    namespace: str = ""
+    """Of the kubeconfig's context; empty where it names none."""
 
     def is_stale(self, now: datetime) -> bool:
         """Tell whether a file changed or an exec token is about to end."""
@@ -84,7 +86,8 @@ async def load_credentials(kubeconfig: str | None, context: str | None) -> Crede
         command = user["exec"].get("command")
         raise ClusterError(f"the credential plugin {command!r} of {_place(kubeconfig)} failed; run it by hand", verb="connect")
     files = [*paths, *(str(Path(path).parent / user["tokenFile"]) for path in paths if "tokenFile" in user)]
-    return _credentials(configuration, files, expires=getattr(loader, "exec_plugin_expiry", None))
+    namespace = (loader.current_context.get("context") or {}).get("namespace") or ""
+    return _credentials(configuration, files, expires=getattr(loader, "exec_plugin_expiry", None), namespace=str(namespace))
 
 
 def _has_password(address: str) -> bool:
@@ -94,7 +97,9 @@ def _has_password(address: str) -> bool:
         return False
 
 
-def _credentials(configuration: Any, files: Iterable[str], *, expires: datetime | None = None) -> Credentials:
+def _credentials(
+    configuration: Any, files: Iterable[str], *, expires: datetime | None = None, namespace: str = ""
+) -> Credentials:
     tls = tuple(path for path in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file) if path)
     everything = (*files, *tls)
     return Credentials(
@@ -103,6 +108,7 @@ def _credentials(configuration: Any, files: Iterable[str], *, expires: datetime 
         stamp=stamp_of(everything),
         tls_stamp=stamp_of(tls),
         expires=expires.astimezone(UTC) if expires else None,
+        namespace=namespace,
     )
 
 
