@@ -36,6 +36,7 @@ def stages(oracle: Path, expression: str, **asked: Any) -> tuple[str, str]:
         ("JSONPatch{op: 'add', nope: dyn(1)}", EVAL, COMPILE),
         ("[2.5, double('NaN')].sort()", VALUE, EVAL),
         ("quantity('1e5000')", VALUE, EVAL),
+        ("has((true ? object : object).t) && has((true ? object.?nope : object).t)", EVAL, VALUE),
         (r"'a'.matches('\\p{LC}')", VALUE, COMPILE),
         (r"'a'.matches('\\p{Cn}')", VALUE, COMPILE),
         (r"'a'.matches('\\p{Assigned}')", VALUE, COMPILE),
@@ -51,6 +52,14 @@ def test_what_new_expressions_may_not_call_yet_loads_here(oracle: Path) -> None:
     assert "`[1].includes(1)`" in TABLE
     assert stages(oracle, "[1].includes(1)", env="new") == (COMPILE, COMPILE)
     assert stages(oracle, "[1].includes(1)") == (VALUE, VALUE)
+
+
+def test_a_list_as_a_key_is_found_here_only(oracle: Path) -> None:
+    expression = "dyn(object.l) in {dyn(object.l): 1}"
+    assert f"`{expression}`" in TABLE
+    question = {"mode": "map", "expr": expression, "vars": {"object": OBJECT}}
+    assert ask_theirs(oracle, [question])[0]["result"] is False
+    assert all(ours["result"] is True for ours in ask_ours(question))
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ from webhook.cel.syntax import (
 CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 """Calls that the API server folds when it builds a program, and refuses the expression if that fails (cel-go decorators.go)."""
 
+_MEMBERS = frozenset({"bool", "double", "int", "string", "uint"})
+"""Conversions to what sets of constants may hold."""
+
 _SELF_EVALUATED = frozenset({"or", "orValue"})
 _MACROS: Mapping[MacroName, int] = {"exists_one": 2, "sortBy": 3, "optMap": 2, "optFlatMap": 1}
 """What macros cost once, where it is not 1: what cel-go's parser makes of them ends in other calls (parser/macro.go)."""
@@ -207,7 +210,14 @@ class Prices:
 
     def _is_set(self, node: Call, right: Node) -> bool:
         items = self._items(right)
-        return self.is_list(node) and all(isinstance(item, Constant) and costs.is_member_type(item.value) for item in items)
+        return self.is_list(node) and all(map(self._is_member, items))
+
+    def _is_member(self, node: Node) -> bool:
+        """Tell whether a constant, converted or not, can be a member of one of cel-go's sets."""
+        if isinstance(node, Call) and node in self.folded:
+            name = self._checker.names.get(node, node.function)
+            return self._is_member(node.arguments[0]) if name == "dyn" else name in _MEMBERS
+        return isinstance(node, Constant) and costs.is_member_type(node.value)
 
     @staticmethod
     def _items(node: Node) -> Sequence[Node]:
