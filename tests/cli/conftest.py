@@ -10,6 +10,7 @@ import pytest
 import structlog
 from click.testing import CliRunner, Result
 
+from tests.cluster.conftest import api, connection, fake  # noqa: F401 - a fake API server, for commands that speak with one
 from tests.policies.writing import text_of
 from webhook.cli import main
 from webhook.model.objects import Object

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import Built, job
 from tests.cli.conftest import Gangwarden
-from tests.cluster.conftest import QUICK
 from tests.cluster.fake_api import FakeApi, Json
 from tests.cluster.waiting import until
 from tests.controller.test_upkeep import attached
 from webhook.cli import looking
 from webhook.cli.calling import look_for_a_call
 from webhook.cli.departure import delete_by_key, end, release, settle, survey, unbind, withdraw
-from webhook.cluster import Api, connect
+from webhook.cluster import Api
 from webhook.errors import ClusterError
 from webhook.model.objects import ObjectKey
 from webhook.policies import bundled_policies
@@ -27,20 +24,6 @@ ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 DEPLOYMENT = "/apis/apps/v1/namespaces/gw/deployments/webhook"
 WEBHOOK = ObjectKey("apps", "Deployment", "gw", "webhook")
 SERVED = {"resources": [{"name": "podgroups"}, {"name": "workloads"}]}
-
-
-@pytest.fixture
-async def fake() -> AsyncIterator[FakeApi]:
-    server = FakeApi()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def api(fake: FakeApi, tmp_path: Path) -> AsyncIterator[Api]:
-    async with await connect(fake.kubeconfig(tmp_path), settings=QUICK) as opened:
-        yield Api.over(opened)
 
 
 async def put(fake: FakeApi, path: str, kind: str, version: str = "admissionregistration.k8s.io/v1", **more: Any) -> Json:

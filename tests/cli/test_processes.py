@@ -50,32 +50,29 @@ def test_a_process_runs_on_uvloop(command, monkeypatch: pytest.MonkeyPatch) -> N
     assert loops == ["uvloop"]
 
 
-def test_a_process_keeps_to_the_namespaces_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    plans: list[processes.Plan] = []
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[processes.Plan]:
+    """What processes would do that are started in this test; none of them does it."""
+    made: list[processes.Plan] = []
 
     class Process:
         def __init__(self, plan: processes.Plan) -> None:
-            plans.append(plan)
+            made.append(plan)
 
         async def run(self) -> None: ...
 
     monkeypatch.setattr(processes, "ClusterProcess", Process)
+    return made
+
+
+def test_a_process_keeps_to_the_namespaces_that_are_named(plans: list[processes.Plan]) -> None:
     flags = ["--only-namespace", "a", "--only-namespace", "b"]
     for command, more in ((processes.serve_command, ["--cert-given"]), (processes.controller_command, [])):
         assert CliRunner().invoke(command, [*flags, *more]).exit_code == 0
     assert [(plan.scope.only, plan.cert_given) for plan in plans] == [(("a", "b"), True), (("a", "b"), False)]
 
 
-def test_only_a_controller_by_itself_tells_its_status_on_a_port_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    plans: list[processes.Plan] = []
-
-    class Process:
-        def __init__(self, plan: processes.Plan) -> None:
-            plans.append(plan)
-
-        async def run(self) -> None: ...
-
-    monkeypatch.setattr(processes, "ClusterProcess", Process)
+def test_only_a_controller_by_itself_tells_its_status_on_a_port_of_its_own(plans: list[processes.Plan]) -> None:
     for command in (processes.controller_command, processes.serve_command, processes.run_command):
         assert CliRunner().invoke(command, []).exit_code == 0
     assert [plan.status_port for plan in plans] == [9444, None, None]

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.conftest import QUICK
 from tests.cluster.fake_api import FakeApi, Json
 from webhook.cli.survey import Survey, served_kind
 from webhook.cli.witness import PreemptionWitness
-from webhook.cluster import Api, connect
+from webhook.cluster import Api
 from webhook.errors import ClusterError
 from webhook.model.objects import Kind, ObjectKey
 
 JOB = Kind("batch", "v1", "Job")
 TAKER = "11111111-2222-3333-4444-555555555555"
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2"
-
-
-@pytest.fixture
-async def fake() -> AsyncIterator[FakeApi]:
-    server = FakeApi()
-    await server.start()
-    yield server
-    await server.stop()
-
-
-@pytest.fixture
-async def api(fake: FakeApi, tmp_path: Path) -> AsyncIterator[Api]:
-    async with await connect(fake.kubeconfig(tmp_path), settings=QUICK) as opened:
-        yield Api.over(opened)
 
 
 async def put(fake: FakeApi, path: str, kind: str, version: str = "v1", **more: Any) -> Json:
