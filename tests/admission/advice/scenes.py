@@ -567,6 +567,31 @@ spec:
 IGNORING = "metadata: {name: example, annotations: {gangwarden.dev/lint-ignore: %s}}"
 PARAMS = "paramKind: {apiVersion: v1, kind: ConfigMap}"
 REFERENCE = ", paramRef: {name: limits, namespace: default, parameterNotFoundAction: Deny}"
+PARAMETRIC = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: example}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}
+  validations:
+  - {expression: object.spec.parallelism <= int(params.data.max), message: too many pods}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: example}
+spec:
+  policyName: example
+  validationActions: [Deny]
+  paramRef: {name: %s, namespace: default, parameterNotFoundAction: Deny}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: limits, namespace: %s}
+data: {max: "16"}
+"""
 WIRING = (
     Scene("a policy for us alone", "not-exportable", WORKLOAD, speaks=True),
     Scene("a policy that asks the cluster", "not-exportable", validations('cluster.group("a").hasValue()'), speaks=True),
@@ -584,6 +609,22 @@ WIRING = (
         speaks=True,
     ),
     Scene("no params, and none are read", "param-ref-missing", PARAMS),
+    Scene(
+        "a param that nobody has", "param-not-found", PARAMETRIC % ("limit", "default"), speaks=True, says="did you mean limits?"
+    ),
+    Scene(
+        "a param in another namespace",
+        "param-not-found",
+        PARAMETRIC % ("limits", "other"),
+        speaks=True,
+        says="in namespace default",
+    ),
+    Scene("a param that is there", "param-not-found", PARAMETRIC % ("limits", "default")),
+    Scene(
+        "a param of a kind that no file has",
+        "param-not-found",
+        PARAMETRIC.split("---\napiVersion: v1\n", maxsplit=1)[0] % "limit",
+    ),
     Scene("params that no expression reads", "unused-params", PARAMS, speaks=True),
     Scene("params that are read", "unused-params", validations('params.data.max != ""', head=PARAMS)),
     Scene(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from webhook.admission.advice.bindings import binding_advice, wiring_advice
+from webhook.admission.advice.bindings import binding_advice, param_advice, wiring_advice
 from webhook.admission.advice.catalog import ADVICE, REFUSED
 from webhook.admission.advice.checking import ExpressionWarning, expression_warnings, typing_advice
 from webhook.admission.advice.conditions import condition_advice
@@ -72,6 +72,7 @@ def advise(matter: Matter) -> tuple[Diagnostic, ...]:
     found = list(chain.from_iterable(map(_of_subject, subjects_of(matter.policies))))
     for binding in matter.bindings:
         found += [*_kept(binding_advice([binding], matter.names), binding.annotations), *unknown_ignored(binding)]
+    found += param_advice(matter.policies)
     for subject in exceptions_of(matter.policies):
         advice = chain(reading_advice(subject), condition_advice(subject))
         found += [*_kept(advice, subject.head.annotations), *unknown_ignored(subject)]

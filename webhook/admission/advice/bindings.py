@@ -9,8 +9,10 @@ from webhook.admission.advice.ignoring import ignored_rules
 from webhook.admission.advice.nodes import roots_of, walk
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.admission.advice.telling import at_binding, at_part, at_policy
+from webhook.admission.policyset import PolicySet, heads_of
 from webhook.cel.syntax import Name, Select
 from webhook.model.diagnostics import Diagnostic
+from webhook.model.objects import metadata_of
 from webhook.model.policies import Binding
 
 
@@ -23,6 +25,24 @@ def binding_advice(bindings: Iterable[Binding], names: Mapping[str, Iterable[str
             hint = f"; did you mean {near[0]}?" if near else ""
             message = f"there is no {binding.policy_kind} {binding.policy_name} among the files{hint}"
             yield at_binding(binding, "binding-without-policy", message)
+
+
+def param_advice(policies: PolicySet) -> Iterator[Diagnostic]:
+    """Look for params that are named and not there. Where no object of the kind is among the files, all may be in the cluster."""
+    for head, bindings, _ in heads_of(policies):
+        kind = head.param_kind
+        given = policies.params.objects.get((kind.api_version, kind.kind), ()) if kind else ()
+        for binding in bindings:
+            reference = binding.param_ref
+            if not given or reference is None or not reference.name or "param-not-found" in ignored_rules(binding.annotations):
+                continue
+            here = [meta for meta in map(metadata_of, given) if reference.namespace in ("", meta.get("namespace", ""))]
+            names = [str(meta.get("name")) for meta in here]
+            if reference.name not in names:
+                near = get_close_matches(reference.name, names, n=1)
+                where = f" in namespace {reference.namespace}" if reference.namespace else ""
+                message = f"there is no {given[0]['kind']} {reference.name}{where} among the files, where others are"
+                yield at_binding(binding, "param-not-found", message + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def wiring_advice(subject: Subject) -> Iterator[Diagnostic]:

@@ -45,6 +45,7 @@ _SENTENCES: tuple[tuple[str, Level, str], ...] = (
     ("no-message", Level.WARNING, "A validation has no message of its own."),
     ("not-exportable", Level.NOTE, "The API server cannot load the policy: it needs Gangwarden."),
     ("null-object", Level.WARNING, "An expression reads `object` on DELETE or `oldObject` on CREATE, where it is null."),
+    ("param-not-found", Level.NOTE, "A binding names a param that is not among the params of this kind in the files."),
     ("param-ref-missing", Level.WARNING, "A policy has a paramKind and its binding no paramRef, so params is null."),
     ("param-ref-unused", Level.WARNING, "A binding has a paramRef and its policy no paramKind, so nothing comes of it."),
     ("policy-without-binding", Level.WARNING, "A policy has no binding among the files, so it does nothing."),
