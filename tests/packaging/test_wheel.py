@@ -85,19 +85,23 @@ def test_metadata_name_the_licence_the_commands_and_the_oldest_python(wheel: Pat
     assert "kubectl-gangwarden = webhook.cli:main" in commands
 
 
-def test_the_same_sources_make_the_same_bytes_wherever_and_whenever_they_are_built(wheel: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "elsewhere"
-    for name in filter(
-        None,
-        run(
-            "git", "ls-files", "-z", "pyproject.toml", "README.md", "LICENSE", ".gitignore", "webhook", "policies", "certs"
-        ).split("\0"),
-    ):
+def test_the_same_sources_make_the_same_bytes_wherever_and_whenever_they_are_built(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "somewhere" / "else"
+    sources = ("pyproject.toml", "README.md", "LICENSE", ".gitignore", "webhook", "policies", "certs")
+    for name in run("git", "ls-files", *sources).splitlines():
         if (ROOT / name).exists():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, copy / name)  # with times of its own
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=copy)
-    assert hashlib.sha256((tmp_path / wheel.name).read_bytes()).digest() == hashlib.sha256(wheel.read_bytes()).digest()
+            (first / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, first / name)
+    shutil.copytree(first, second, copy_function=shutil.copyfile)
+    for number, path in enumerate(sorted(second.rglob("*.py"))):
+        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    assert digest_of_wheel(first) == digest_of_wheel(second)
+
+
+def digest_of_wheel(sources: Path) -> str:
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", sources / "dist", cwd=sources)
+    (built,) = (sources / "dist").glob("*.whl")
+    return hashlib.sha256(built.read_bytes()).hexdigest()
 
 
 @pytest.fixture(scope="module")
