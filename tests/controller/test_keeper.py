@@ -320,6 +320,26 @@ async def test_a_group_that_is_gone_is_counted_no_more() -> None:
         assert bench.counted.left == [KEY]
 
 
+async def test_a_suspended_workload_is_asked_about_once_for_each_version() -> None:
+    """Whether we suspended it is known to the API server alone; a person's suspension lasts, and is not asked about for ever."""
+
+    def asleep(version: str) -> Object:
+        meta = JOB["metadata"] | {"resourceVersion": version}
+        said = {"type": "Suspended", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        return JOB | {"metadata": meta, "spec": JOB["spec"] | {"suspend": True}, "status": {"conditions": [said]}}
+
+    bench = Bench(asleep("7"), STARTED, *nodes(), BUDGET)
+    bench.hands.is_heard = False
+    async with bench:
+        await bench.hands.until(lambda: bench.hands.words() == ["Resume"])
+        bench.feed.put(STARTED)
+        await asyncio.sleep(0.01)
+        await bench.settle()
+        assert bench.hands.words() == ["Resume"]
+        bench.feed.put(asleep("8"))
+        await bench.hands.until(lambda: bench.hands.words() == ["Resume", "Resume"])
+
+
 async def test_a_state_is_told_once() -> None:
     ignoring = PolicySet(workload=(bound(compiled(disruption=DisruptionSpec(on_disruption="Ignore"))),))
     async with Bench(*RUNNING, policies=ignoring) as bench:

@@ -334,8 +334,10 @@ class Cluster:
 
     def _say(self, obj: Object, kind: str, status: str, **more: Any) -> None:
         conditions = obj["status"].setdefault("conditions", [])
+        before = next((each for each in conditions if each["type"] == kind and each["status"] == status), {})
         conditions[:] = [each for each in conditions if each["type"] != kind]
-        conditions.append({"type": kind, "status": status, "lastTransitionTime": self.text(), **more})
+        since = before.get("lastTransitionTime") or self.text()
+        conditions.append({"type": kind, "status": status, "lastTransitionTime": since, **more})
 
     def _upkeep(self) -> None:
         """Keep the quorum as our own upkeep does."""

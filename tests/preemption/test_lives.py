@@ -353,7 +353,7 @@ def test_a_suspension_that_nobody_remembers_is_ended() -> None:
     metadata_of(cluster.group)["deletionTimestamp"] = cluster.text()
     cluster.tick(15)
     leader.take_over()
-    assert tended(cluster, leader, 30) is GroupState.WHOLE
+    assert tended(cluster, leader, 60) is GroupState.WHOLE
 
 
 def test_a_group_comes_back_whole_after_each_way_of_losing_two() -> None:

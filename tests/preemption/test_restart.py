@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.preemption.groups import NOW, Group, ago
+from tests.preemption.groups import NOW, Group, ago, at
 from webhook.model.actions import Delete, Evict, Resume, SetCondition, SetQuorum, Suspend, Write
 from webhook.model.disruption import Intent, LossCause, Past, RestartOutcome, Step
 from webhook.preemption import Begun, Rates, Seen, Turn, judge_health, plan_abandon, plan_restart, since_restart
@@ -79,9 +79,10 @@ def lost() -> Group:
     return Group().run().doomed(0, "EvictionByEvictionAPI").deleted(0)
 
 
-def suspended(group: Group) -> Group:
+def suspended(group: Group, *, since: float = -60) -> Group:
     group.job["spec"]["suspend"] = True
-    return group.job_condition("Suspended", "JobSuspended")
+    group.job_condition("Suspended", "JobSuspended").job["status"]["conditions"][-1]["lastTransitionTime"] = at(since)
+    return group
 
 
 def test_the_intent_is_written_before_the_workload_is_suspended() -> None:
@@ -105,6 +106,15 @@ def test_a_mark_that_is_not_true_any_more_is_taken_away() -> None:
 def test_a_suspension_that_nobody_remembers_is_ended() -> None:
     """Somebody deleted the PodGroup in the middle; whether it was ours, the API server knows."""
     assert words(plan(suspended(Group()))) == ["Resume train"]
+
+
+def test_one_that_has_just_begun_may_be_remembered_yet() -> None:
+    turn = plan(suspended(Group(), since=-10))
+    assert (words(turn), turn.again_seconds) == ([], 20)
+
+
+def test_whether_it_is_ours_is_asked_once() -> None:
+    assert words(plan(suspended(Group()), is_probed=True)) == []
 
 
 def test_one_that_kueue_holds_is_left() -> None:

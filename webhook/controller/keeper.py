@@ -25,7 +25,7 @@ from webhook.controller.queue import WorkQueue
 from webhook.controller.recorder import Recorder, Unrecorded
 from webhook.controller.sightings import Sightings
 from webhook.groups import has_ended
-from webhook.model.actions import PlannedAction, Tell
+from webhook.model.actions import PlannedAction, Resume, Tell
 from webhook.model.disruption import GroupState, Health, Step
 from webhook.model.groups import SCHEDULING_GROUP
 from webhook.model.objects import Kind, Object, ObjectKey, version_of
@@ -200,6 +200,7 @@ class Keeper:
             facts=facts,
             health=health,
             past=known.past,
+            is_probed=not self._settings.restarts or 0 < version_of(facts.owner or {}) == known.probed,
             is_inherited=known.is_inherited,
             begun=self._memory.begun(facts.namespace_name, facts.owner_uid, now=facts.now, window_seconds=window),
             rates=self._rates,
@@ -222,6 +223,8 @@ class Keeper:
             await self._tell(_refused(seen, carried.shortfall))
             return False
         known.version = max(known.version, carried.version)
+        if is_idle and facts.owner is not None and any(isinstance(write, Resume) for write in writes):
+            known.probed = version_of(facts.owner)
         if turn.began:
             self._memory.note_begun(facts.now, facts.namespace_name, facts.owner_uid)
         if turn.intent is not None and turn.intent.step is Step.FORMING and known.intent != turn.intent:

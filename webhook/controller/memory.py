@@ -30,6 +30,8 @@ class Remembered:
     """What is under way was begun by another leader."""
     version: int = 0
     """Of the workload when we last suspended or resumed it: what the watch says of an earlier one is over."""
+    probed: int = 0
+    """Version of the workload for which it was asked whether its suspension is one of ours that nobody remembers."""
     short_since: datetime | None = None
     planned: tuple[object, PlannedGroup | None] = (None, None)
     """For which version of workload and policies, and what its policy asked for then."""

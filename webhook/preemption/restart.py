@@ -30,12 +30,15 @@ from webhook.preemption.steps import (
     old_members,
     resume,
     suspend,
+    suspended_for,
     unfinished,
 )
 from webhook.preemption.telling import tell_begun, tell_ended, tell_held
 
 SEEN_SECONDS = 3.0
 """How long what we wrote may take to come back by the watch, before its absence is somebody else's hand."""
+LONG_SUSPENDED_SECONDS = 30.0
+"""A suspension without an intent that is younger may be one of which the intent is still on its way to us."""
 PRUNED_SECONDS = 15.0
 """A field that is still not there after this long is one that the kind does not have."""
 _POLL_SECONDS = 5.0
@@ -63,6 +66,8 @@ class Seen:
     is_shared: bool = False
     """The workload has other groups as well, which a suspension would take down."""
     preemptor: str = ""
+    is_probed: bool = False
+    """The API server was asked already whether a suspension of this version of the workload is ours."""
     is_inherited: bool = False
     """Another leader began it, and may have died before it could tell so."""
 
@@ -113,9 +118,13 @@ def _rest(seen: Seen) -> Turn:
     writes: list[Write] = []
     if is_marked_disrupted(facts.pod_group):
         writes.append(write_disrupted(facts.pod_group, None, "", facts.now))
-    if seen.health.state is GroupState.FORMING and is_held_down(facts) and hand_on(facts).means is Means.SUSPEND:
+    is_down = seen.health.state is GroupState.FORMING and is_held_down(facts)
+    again = None
+    if is_down and not seen.is_probed and hand_on(facts).means is Means.SUSPEND:
+        again = suspended_for(facts, LONG_SUSPENDED_SECONDS)
+    if again == 0:
         writes.append(resume(facts, "A restart of ours was interrupted, and nobody else holds the suspension."))
-    return Turn(writes=tuple(writes), past=seen.past)
+    return Turn(writes=tuple(writes), past=seen.past, again_seconds=again or None)
 
 
 def _begin(seen: Seen, past: Past | None) -> Turn:

@@ -13,7 +13,7 @@ from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.preemption.deadnodes import death_of
 from webhook.preemption.facts import GroupFacts
 from webhook.preemption.intent import condition
-from webhook.preemption.moments import created
+from webhook.preemption.moments import created, moment
 from webhook.preemption.quorum import quorum_place, quorum_to_set
 from webhook.preemption.telling import About
 
@@ -62,6 +62,13 @@ def is_suspension_seen(facts: GroupFacts) -> bool:
     """Tell whether the Job controller has seen the suspension: resumed earlier, it may never notice (experiments 3.5)."""
     owner = facts.owner or {}
     return not is_job(owner) or (condition(owner, "Suspended") or {}).get("status") == "True"
+
+
+def suspended_for(facts: GroupFacts, seconds: float) -> float | None:
+    """Return how long until the workload has been suspended for so many seconds; None where it does not say since when."""
+    found = condition(facts.owner or {}, "Suspended") or {}
+    since = moment(found.get("lastTransitionTime")) if found.get("status") == "True" else None
+    return None if since is None else max(seconds - (facts.now - since).total_seconds(), 0.0)
 
 
 def repair(facts: GroupFacts) -> tuple[SetQuorum, ...]:
