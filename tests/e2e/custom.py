@@ -28,14 +28,15 @@ KINDS = {
 def custom_kinds(cluster: ControlPlane) -> Iterator[None]:
     """Let the API server take objects of these kinds; afterwards they go, with all objects of them."""
     try:
-        _serve(cluster)
+        serve_custom_kinds(cluster)
         yield
     finally:
         for api_version, kind in KINDS.items():
             cluster.kubectl("delete", "crd", f"{kind.lower()}s.{api_version.partition('/')[0]}", "--ignore-not-found")
 
 
-def _serve(cluster: ControlPlane) -> None:
+def serve_custom_kinds(cluster: ControlPlane) -> None:
+    """Let the API server take objects of these kinds."""
     for api_version, kind in KINDS.items():
         group, _, version = api_version.partition("/")
         names = {"kind": kind, "singular": kind.lower(), "plural": f"{kind.lower()}s"}
