@@ -37,10 +37,7 @@ def stages(oracle: Path, expression: str, **asked: Any) -> tuple[str, str]:
         ("[2.5, double('NaN')].sort()", VALUE, EVAL),
         ("quantity('1e5000')", VALUE, EVAL),
         ("has((true ? object : object).t) && has((true ? object.?nope : object).t)", EVAL, VALUE),
-        (r"'a'.matches('\\p{LC}')", VALUE, COMPILE),
-        (r"'a'.matches('\\p{Cn}')", VALUE, COMPILE),
-        (r"'a'.matches('\\p{Assigned}')", VALUE, COMPILE),
-        (r"'a'.matches('\\p{latin}')", VALUE, COMPILE),
+        (r"'a'.matches('[\\pC]')", VALUE, COMPILE),
     ],
 )
 def test_an_expression_of_the_table_differs_as_it_says(expression: str, theirs: str, ours: str, oracle: Path) -> None:

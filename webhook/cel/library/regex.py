@@ -15,6 +15,7 @@ from webhook.cel.budget import Budget
 from webhook.cel.costs import beyond
 from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError
+from webhook.cel.library.regex_classes import with_classes_of_go
 from webhook.cel.text import to_utf8
 
 _UNANCHORED = re2._re2.RE2.Anchor.UNANCHORED  # noqa: SLF001 - re2's front has no cheaper way to its own engine
@@ -32,7 +33,7 @@ def compile_pattern(pattern: str) -> Any:
     options.log_errors = False
     if _ANY_BYTE.search(pattern):
         raise EvaluationError("error parsing regexp: invalid escape sequence: `\\C`", "parse")
-    compiled = re2._re2.RE2(to_utf8(pattern), options)  # noqa: SLF001 - as above
+    compiled = re2._re2.RE2(to_utf8(with_classes_of_go(pattern)), options)  # noqa: SLF001 - as above
     if not compiled.ok():
         raise EvaluationError(f"error parsing regexp: {compiled.error()}", "parse")
     return compiled
