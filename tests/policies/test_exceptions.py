@@ -104,7 +104,7 @@ def test_a_day_is_taken_to_its_end_and_a_moment_as_it_is(tmp_path: Path, text: s
         ({"owner": "  "}, "spec.owner", "must not be blank"),
         ({"reason": None}, "spec.reason", "required"),
         ({"reason": " \n"}, "spec.reason", "must not be blank"),
-        ({"expires": None}, "spec.expires", "required"),
+        ({"expires": None}, "spec.expires", "required: the last day on which it is needed, such as 2026-12-31"),
         ({"expires": "never"}, "spec.expires", '"never" is not a date: write 2026-12-31 (to the end of that day, UTC) or'),
         ({"expires": "2026-02-30"}, "spec.expires", '"2026-02-30" is not a date'),
         ({"expires": "2026-12-31T18:00:00"}, "spec.expires", '"2026-12-31T18:00:00" is not a date'),

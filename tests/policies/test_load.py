@@ -247,8 +247,8 @@ def test_policies_and_bindings_come_in_the_order_of_their_names(load: Load) -> N
 @pytest.mark.parametrize(
     ("documents", "warning"),
     [
-        ([validating()], "p.yaml:2: ValidatingAdmissionPolicy 'sizes' has no binding, so it does nothing"),
-        ([workload()], "p.yaml:2: WorkloadPolicy 'gangs' has no binding, so it does nothing"),
+        ([validating()], "p.yaml:2: ValidatingAdmissionPolicy 'sizes' has no binding: in a cluster it does nothing"),
+        ([workload()], "p.yaml:2: WorkloadPolicy 'gangs' has no binding: in a cluster it does nothing"),
         (
             [validating(), binding(), binding("b", "sizs")],
             "p.yaml:6: binding 'b' names ValidatingAdmissionPolicy 'sizs', which is not among the files; did you mean \"sizes\"?",

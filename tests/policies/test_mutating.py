@@ -156,7 +156,7 @@ def test_every_mistake_is_told_at_once(load: Load) -> None:
 @pytest.mark.parametrize(
     ("documents", "warning"),
     [
-        ([mutating()], "p.yaml:2: MutatingAdmissionPolicy 'labels' has no binding, so it does nothing"),
+        ([mutating()], "p.yaml:2: MutatingAdmissionPolicy 'labels' has no binding: in a cluster it does nothing"),
         (
             [mutating(), mutating_binding(), mutating_binding("b", "labls")],
             "p.yaml:6: binding 'b' names MutatingAdmissionPolicy 'labls', which is not among the files; did you mean \"labels\"?",

@@ -115,6 +115,9 @@ def _rule(cursor: Cursor) -> ExceptedRule:
 
 def _expiry(spec: Cursor) -> datetime | None:
     """Read the moment of expiry; a date means the end of that day in UTC. None, with an error noted, where there is none."""
+    if not spec.has("expires"):
+        spec.fail("required: the last day on which it is needed, such as 2026-12-31", "expires")
+        return None
     text = spec.text("expires", required=True)
     if not text:
         return None

@@ -149,7 +149,7 @@ def _warnings(contents: Contents, bound: dict[tuple[str, str], tuple[Binding, ..
         for policy in policies:
             origin = policy.head.origin
             if (kind, policy.head.name) not in bound:
-                yield f"{origin.path}:{origin.line}: {kind} '{policy.head.name}' has no binding, so it does nothing"
+                yield f"{origin.path}:{origin.line}: {kind} '{policy.head.name}' has no binding: in a cluster it does nothing"
     for binding in contents.bindings:
         place = f"{binding.origin.path}:{binding.origin.line}: binding '{binding.name}'"
         known = names[binding.policy_kind]
