@@ -17,7 +17,7 @@ from tests.builders import job
 from tests.controlplane.client import ApiError, Object, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.plan import NATIVE
-from tests.e2e.custom import serve_custom_kinds
+from tests.e2e.custom import custom_kinds
 from tests.policies.test_export import NOT_EXPORTABLE
 from tests.policies.writing import NATIVE as ADMISSION
 from tests.policies.writing import RULES, binding, mutating, mutating_binding, validating
@@ -122,10 +122,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
     made.write(most=8)
     made.export()
     (folder / "admission.yaml").write_text(yaml.safe_dump(admission_configuration(out)))
-    with cluster:
+    with cluster, custom_kinds(cluster):
         for name in ("team-a", "team-b"):
             cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        serve_custom_kinds(cluster)
         yield made
 
 

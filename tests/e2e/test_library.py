@@ -12,7 +12,7 @@ import yaml
 from tests.controlplane.client import POD_GROUPS, Client, Object, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.plan import NATIVE
-from tests.e2e.custom import serve_custom_kinds
+from tests.e2e.custom import custom_kinds
 from webhook.model.cases import Case
 from webhook.model.requests import Operation
 from webhook.model.verdicts import Verdict
@@ -42,10 +42,9 @@ SUBJECT_TO_UPDATES = {"gang/guarded-quorum", "disruption/fenced-controller", "hy
 @pytest.fixture(scope="module")
 def native_plane() -> Iterator[ControlPlane]:
     """A control plane with every gate on, so that no field of a case is dropped before it is judged."""
-    with ControlPlane(gates=NATIVE) as cluster:
+    with ControlPlane(gates=NATIVE) as cluster, custom_kinds(cluster):
         for name in ("gangwarden-system", UNBOUND, *TEAMS):
             cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        serve_custom_kinds(cluster)
         yield cluster
 
 
