@@ -57,7 +57,7 @@ class Metrics:
         )
         self._reload_duration = Histogram(
             "gangwarden_policy_reload_duration_seconds",
-            "Time that loading edited policies took, whatever came of it.",
+            "Time to load edited policies.",
             buckets=RELOAD_BUCKETS,
             registry=registry,
         )
