@@ -8,14 +8,17 @@ after one of seven (job/backoff_utils.go). With ``backoffLimitPerIndex`` each in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from webhook.groups.native import is_job
 from webhook.groups.paths import read_path, replace_at
 from webhook.groups.states import is_finished
-from webhook.model.actions import Delete
 from webhook.model.groups import FAST_RESTART_ANNOTATION
 from webhook.model.objects import Object, ObjectKey, annotations_of, metadata_of
 from webhook.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from webhook.model.actions import Delete
 
 _DEFAULT_LIMIT = 6
 """Of ``backoffLimit``, pkg/apis/batch/v1/defaults.go."""
@@ -49,6 +52,8 @@ def is_hastened(job: Object) -> bool:
 
 def plan_release(snapshot: Snapshot) -> Iterator[Delete]:
     """Yield deletions of the Jobs that we hastened and that their terminating namespace would wait for without end."""
+    from webhook.model.actions import Delete  # noqa: PLC0415 - only the controller acts; who only judges starts without it
+
     for space in snapshot.list("", "Namespace"):
         meta = metadata_of(space)
         if not meta.get("deletionTimestamp"):

@@ -56,10 +56,7 @@ class Metrics:
             "gangwarden_policy_reloads_total", "Attempts to take over edited policies.", ["status"], registry=registry
         )
         self._reload_duration = Histogram(
-            "gangwarden_policy_reload_duration_seconds",
-            "Time to load edited policies.",
-            buckets=RELOAD_BUCKETS,
-            registry=registry,
+            "gangwarden_policy_reload_duration_seconds", "Time to load policies.", buckets=RELOAD_BUCKETS, registry=registry
         )
         self._policy_set = Gauge("gangwarden_policy_set_info", "The policy set in force.", ["hash"], registry=registry)
         self._last_reload = Gauge(
