@@ -121,3 +121,16 @@ def test_a_number_in_parentheses_keeps_its_sign() -> None:
     for way in ways("-(-9223372036854775808)"):
         with pytest.raises(EvaluationError, match="integer overflow"):
             way()
+
+
+@pytest.mark.parametrize(
+    "text", ["[int].filter(c, true)", "{int: 1}.transformMap(k, v, 1)", "[].map(k, type(object)).filter(c, false)"]
+)
+def test_a_loop_that_keeps_types_is_refused(text: str) -> None:
+    with pytest.raises(CompileError, match="reference to undefined type"):
+        compile_expression(text, NAMES)
+
+
+def test_a_loop_over_types_that_keeps_none_of_them_is_not() -> None:
+    for way in ways("[int].all(c, true) && [int].map(c, 1) == [1] && [dyn(int)].filter(c, true).size() == 1"):
+        assert way() is True

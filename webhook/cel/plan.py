@@ -322,6 +322,7 @@ class Planner:
             self._refuse_type_variable(node, held, node.variables[0])
         else:
             self.due += range_due
+            self._refuse_kept_types(node)
         slots = tuple(self._take_slot() for _ in node.variables)
         self._scopes.append(dict(zip(node.variables, slots, strict=True)))
         filter_, filter_due = (None, 0) if node.filter is None else self._plan_apart(node.filter)
@@ -334,6 +335,14 @@ class Planner:
             second = 1 if self._prices.reads_twice(node) else None
             return loops.optional_map(range_, slots, body, second, flat=node.name == "optFlatMap")
         return self._plan_loop(node, (range_, slots, filter_, body, rates))
+
+    def _refuse_kept_types(self, node: Macro) -> None:
+        """Refuse loops that keep types of themselves: what is kept is read by the name of its variable."""
+        ranged = self._checker.type_of(node.range)
+        if node.name in ("filter", "transformMap") and ranged.kind in (Kind.LIST, Kind.MAP):
+            is_position = node.name == "transformMap" and ranged.kind is Kind.LIST
+            if not is_position:
+                self._refuse_type_variable(node, ranged.parameters[0], node.variables[0])
 
     def _plan_loop(self, node: Macro, parts: tuple[Closure, loops.Slots, Closure | None, Closure, Rates]) -> Closure:
         range_, slots, filter_, body, rates = parts
