@@ -287,3 +287,15 @@ def test_a_policy_that_insists_on_the_native_route_refuses_where_it_is_not_there
     insisting = bound(compiled(attach="Native"))
     assert "feature gate WorkloadWithJob is off there" in denied(job(), insisting).message
     assert grouped(job().parallelism(4), insisting, surroundings=around(capabilities=EVERYTHING)).object["spec"]["scheduling"]
+
+
+@pytest.mark.parametrize("keeps_groups", [None, True, False])
+def test_who_asks_for_a_gang_hears_once_that_the_scheduler_ignores_groups(*, keeps_groups: bool | None) -> None:
+    around_it = around(capabilities=Capabilities(group_objects=True, scheduler_groups=keeps_groups))
+    found = grouped(surroundings=around_it)
+    assert group_of(found.object) == "train-0000000000"
+    words = [
+        "WorkloadPolicy 'gangs' with binding 'everywhere': kube-apiserver takes groups, but kube-scheduler ignores them, for "
+        "feature gate GenericWorkload is off there: gangs start in parts. Turn GenericWorkload on in kube-scheduler."
+    ]
+    assert list(found.trail.warnings) == (words if keeps_groups is False else [])

@@ -27,10 +27,13 @@ class Cluster:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: Capabilities) -> None:
         self._answers: Iterator[Capabilities] = iter(answers)
         self.canaries, self.makes_groups = 0, True
+        self.verdicts: list[bool | ClusterError | None] = []
+        self.asked = asyncio.Event()
         self.told: list[str] = []
         self.warned = asyncio.Event()
         monkeypatch.setattr(capabilities, "probe_capabilities", self._probe)
         monkeypatch.setattr(capabilities, "job_controller_makes_groups", self._fly)
+        monkeypatch.setattr(capabilities, "scheduler_keeps_groups", self._ask)
         monkeypatch.setattr(capabilities, "_DOUBT_SECONDS", 0.0)
 
     async def _probe(self, *_: object, **__: object) -> Capabilities:
@@ -39,6 +42,16 @@ class Cluster:
     async def _fly(self, *_: object, **__: object) -> bool:
         self.canaries += 1
         return self.makes_groups
+
+    async def _ask(self, *_: object, **__: object) -> bool | None:
+        """Give the scheduler's verdicts one by one; without any left nothing comes, which is told to who waits for it."""
+        if not self.verdicts:
+            self.asked.set()
+            await asyncio.Event().wait()
+        verdict = self.verdicts.pop(0)
+        if isinstance(verdict, ClusterError):
+            raise verdict
+        return verdict
 
     async def tell(self, tell: Tell) -> None:
         assert tell.about["metadata"]["uid"] == "uid-of-l"
@@ -124,3 +137,47 @@ async def test_an_event_that_cannot_be_written_changes_nothing(monkeypatch: pyte
     await made.look_first(1)
     await made.look_first(1)
     assert made.current == MANAGED
+
+
+FORBIDDEN = ClusterError("pods are forbidden", verb="create", key="", status=403)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "known", "told"),
+    [
+        ([True], True, []),
+        ([False, False], False, ["DangerousGates"]),
+        ([None, FORBIDDEN], None, []),
+        ([True, None], True, []),
+        ([True, False], False, ["CapabilitiesChanged", "DangerousGates"]),
+        ([False, True], True, ["DangerousGates", "CapabilitiesChanged"]),
+    ],
+    ids=["it keeps groups", "it ignores them, told once", "nobody knows", "a silence changes nothing", "off", "on"],
+)
+async def test_what_the_scheduler_does_is_found_out_beside_the_looks(
+    monkeypatch: pytest.MonkeyPatch, verdicts: list[bool | ClusterError | None], known: bool | None, told: list[str]
+) -> None:
+    monkeypatch.setattr(capabilities, "_LOOK_SECONDS", 0.0)
+    cluster = Cluster(monkeypatch, *[NATIVE] * 100)
+    cluster.verdicts = list(verdicts)
+    monkeypatch.setattr(CapabilityWatch, "_look_again", asyncio.Event().wait)
+    made = watch(cluster, canary_namespace="ns")
+    await made.look_first(1)
+    assert made.current.scheduler_groups is None
+    running = asyncio.create_task(made.run())
+    try:
+        async with asyncio.timeout(10):
+            await cluster.asked.wait()
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+    assert (made.current.scheduler_groups, cluster.told) == (known, told)
+
+
+async def test_a_scheduler_is_not_asked_about_groups_that_there_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(monkeypatch, NATIVE, Capabilities())
+    made = watch(cluster, canary_namespace="ns")
+    await made.look_first(1)
+    made.current = replace(made.current, scheduler_groups=True)
+    await made.look_first(1)
+    assert made.current == Capabilities()

@@ -185,7 +185,7 @@ class FakeApi:
     async def _get(self, request: Request) -> web.Response:
         if request.path in self.objects:
             return web.json_response(self.objects[request.path])
-        found = self._under(request.path)
+        found = [obj for obj in self._under(request.path) if _is_selected(obj, request.query.get("labelSelector", ""))]
         if not found and not request.query.get("limit"):
             return _status(404, "NotFound", f"{request.path} not found")
         start, limit = int(request.query.get("continue", "0")), int(request.query.get("limit", "500"))
@@ -208,10 +208,13 @@ class FakeApi:
             return web.json_response({"kind": "Status", "status": "Success"}, status=201)
         if request.query.get("dryRun") == "All":
             return web.json_response(self.admit(request.body), status=201)
-        path = f"{request.path}/{request.body['metadata']['name']}"
+        body = self.admit(request.body)
+        meta = body["metadata"]
+        body["metadata"] = meta = meta | {"name": meta.get("name") or f"{meta['generateName']}{self.version}"}
+        path = f"{request.path}/{meta['name']}"
         if path in self.objects:
             return _status(409, "AlreadyExists", f"{path} already exists")
-        return web.json_response(await self.put(path, request.body), status=201)
+        return web.json_response(await self.put(path, body), status=201)
 
     async def _put(self, request: Request) -> web.Response:
         live = self.objects.get(request.path)
@@ -247,6 +250,12 @@ def _merge(live: Json, patch: Json) -> Json:
     for key, value in patch.items():
         result[key] = _merge(live.get(key, {}), value) if isinstance(value, dict) else value
     return result
+
+
+def _is_selected(obj: Json, selector: str) -> bool:
+    """Tell whether an object has the one label that is asked for, if one is."""
+    key, _, value = selector.partition("=")
+    return not key or (obj["metadata"].get("labels") or {}).get(key) == value
 
 
 def _is_under(path: str, collection: str) -> bool:

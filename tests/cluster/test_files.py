@@ -105,6 +105,15 @@ def test_what_is_saved_is_loaded_again_but_for_secrets(tmp_path: Path, name: str
     assert capabilities == Capabilities(topology=True)
 
 
+@pytest.mark.parametrize("known", [True, False, None])
+def test_what_nobody_asked_the_scheduler_is_left_out_and_stays_unknown(tmp_path: Path, *, known: bool | None) -> None:
+    path, saved = tmp_path / "snapshot.yaml", Capabilities(group_objects=True, scheduler_groups=known)
+    save_snapshot(path, snapshot_of([]), saved)
+    head = next(yaml.safe_load_all(path.read_text()))
+    assert head.get("schedulerGroups", "left out") == ("left out" if known is None else known)
+    assert load_snapshot(documents(head))[1] == saved
+
+
 def test_a_place_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         save_snapshot(tmp_path / "none" / "snapshot.yaml", snapshot_of([]), Capabilities())

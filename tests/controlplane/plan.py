@@ -19,6 +19,8 @@ class Gates:
 
     features: tuple[str, ...]
     runtime: tuple[str, ...] = ()
+    scheduler: tuple[str, ...] | None = None
+    """What the scheduler has instead; None: the same. Each component of Kubernetes has gates of its own."""
 
 
 MANAGED = Gates(("GenericWorkload=true",), ("scheduling.k8s.io/v1beta1=true",))
@@ -130,8 +132,8 @@ def _controller_manager(pki: Path, ports: Ports, gates: Gates) -> Launch:
 
 
 def _scheduler(pki: Path, ports: Ports, gates: Gates) -> Launch:
-    name = "kube-scheduler"
-    return Launch(name, _secondary(name, pki, ports.scheduler, gates), _healthz(ports.scheduler))
+    name, own = "kube-scheduler", gates if gates.scheduler is None else Gates(gates.scheduler)
+    return Launch(name, _secondary(name, pki, ports.scheduler, own), _healthz(ports.scheduler))
 
 
 def _secondary(name: str, pki: Path, port: int, gates: Gates) -> tuple[str, ...]:

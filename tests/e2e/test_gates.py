@@ -1,20 +1,28 @@
-"""A feature gate that goes off under a running Gangwarden: the first Job that loses a field finds it out, and loses no group."""
+"""Feature gates that are wrong under a running Gangwarden.
+
+One goes off: the first Job that loses a field finds it out, and loses no group. One is off in the scheduler alone, which only
+a canary shows.
+"""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.controlplane.client import EVENTS, POD_GROUPS, PODS, ApiError, wait_for
+from tests.controlplane.client import EVENTS, NODES, POD_GROUPS, PODS, ApiError, wait_for
 from tests.controlplane.cluster import ControlPlane
-from tests.controlplane.plan import NATIVE, Gates
+from tests.controlplane.plan import MANAGED, NATIVE, Gates
 from tests.controlplane.scenes import is_bound
-from tests.e2e.installation import CANARY, SHIPPED, SYSTEM_NAMESPACE, Installation, labelled_job, running
+from tests.e2e.installation import CANARY, COMMAND, SHIPPED, SYSTEM_NAMESPACE, Installation, labelled_job, running
 
 PATIENCE_SECONDS = 60.0
 WITHOUT_JOBS = Gates(tuple(one for one in NATIVE.features if "WorkloadWithJob" not in one), NATIVE.runtime)
+
+SCHEDULER_WITHOUT_GROUPS = Gates(MANAGED.features, MANAGED.runtime, scheduler=("GenericWorkload=false",))
 
 
 @pytest.fixture
@@ -59,3 +67,32 @@ def test_a_gate_that_goes_off_between_two_looks_loses_no_group(installed: Instal
     )
     described = installed.cluster.kubectl("describe", "lease", "gangwarden-controller", "-n", SYSTEM_NAMESPACE)
     assert "CapabilitiesChanged" in described
+
+
+def test_a_scheduler_that_ignores_groups_is_found_out_and_told(tmp_path: Path) -> None:
+    """Nothing in Kubernetes says so: the API server keeps every field, and the gang starts in parts."""
+    with ControlPlane(gates=SCHEDULER_WITHOUT_GROUPS) as cluster, running(cluster, SHIPPED, tmp_path, *CANARY) as made:
+        client = made.client
+
+        def told() -> list[str]:
+            events = client.list(EVENTS, SYSTEM_NAMESPACE)
+            return [event["message"] for event in events if event["reason"] == "DangerousGates"]
+
+        (danger,) = wait_for(told, seconds=PATIENCE_SECONDS, what="the danger is told")
+        assert "kube-scheduler ignores them" in danger
+        assert "GenericWorkload" in danger
+        refusal, warnings = client.attempt(labelled_job("train", "default"))
+        assert refusal == ""
+        assert [danger in warning for warning in warnings] == [True]
+        room = sum(int(node["status"]["allocatable"]["cpu"]) for node in client.list(NODES))
+        client.create(labelled_job("train", "default", pods=room + 1))
+        wait_for(
+            lambda: len([pod for pod in client.list(PODS, "default") if is_bound(pod)]) > 1,
+            seconds=PATIENCE_SECONDS,
+            what="a part starts, as was told",
+        )
+        file = tmp_path / "cluster.yaml"
+        flags = ["--kubeconfig", str(cluster.kubeconfig), "--canary-namespace", SYSTEM_NAMESPACE]
+        subprocess.run([COMMAND, "snapshot", "save", str(file), *flags], check=True, timeout=PATIENCE_SECONDS)
+        assert next(yaml.safe_load_all(file.read_text()))["schedulerGroups"] is False
+        wait_for(lambda: not client.list(PODS, SYSTEM_NAMESPACE), seconds=PATIENCE_SECONDS, what="no canary stays behind")

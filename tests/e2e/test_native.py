@@ -12,7 +12,7 @@ from tests.controlplane.client import EVENTS, JOBS, POD_GROUPS, PODS, WORKLOADS,
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound, job
 from tests.e2e.installation import CANARY, SHIPPED, Installation, labelled_job, running
-from webhook.cluster import Api, connect, job_controller_makes_groups
+from webhook.cluster import Api, connect, job_controller_makes_groups, scheduler_keeps_groups
 
 PATIENCE_SECONDS = 60.0
 INSISTING = (SHIPPED / "gang/labelled-jobs/policy.yaml").read_text()
@@ -86,6 +86,18 @@ async def test_the_canary_tells_a_job_controller_that_acts_from_one_that_is_away
         finally:
             native.start("kube-controller-manager")
     wait_for(lambda: not native.client.list(JOBS, space), seconds=PATIENCE_SECONDS, what="no canary stays behind")
+
+
+async def test_the_canary_tells_a_scheduler_that_keeps_groups_from_one_that_is_away(native: ControlPlane, space: str) -> None:
+    async with await connect(str(native.kubeconfig)) as connection:
+        api = Api.over(connection)
+        assert await scheduler_keeps_groups(api, space, patience_seconds=PATIENCE_SECONDS) is True
+        native.stop("kube-scheduler")
+        try:
+            assert await scheduler_keeps_groups(api, space, patience_seconds=2.0) is None
+        finally:
+            native.start("kube-scheduler")
+    assert native.client.list(PODS, space) == []
 
 
 def test_a_policy_that_insists_refuses_what_cannot_be(native: ControlPlane, space: str, tmp_path: Path) -> None:

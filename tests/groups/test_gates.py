@@ -45,6 +45,7 @@ def test_a_gate_that_went_on_is_no_warning_and_one_that_went_off_is() -> None:
     ("now", "words"),
     [
         (replace(ALL, native_groups=False), "the Job controller makes no groups of it"),
+        (replace(ALL, scheduler_groups=False), "kube-scheduler ignores them, for feature gate GenericWorkload is off there"),
         (replace(ALL, topology=False), "TopologyAwareWorkloadScheduling is off and WorkloadWithJob is on"),
         (replace(ALL, shared_claims=False), "Jobs keep spec.scheduling.resourceClaims, and the PodGroups"),
     ],
@@ -60,6 +61,14 @@ def test_a_mixture_that_loses_something_is_named_when_it_comes_and_not_again(now
 
 def test_a_job_controller_that_nobody_asked_is_not_said_to_be_idle() -> None:
     assert dangerous_mixtures(replace(ALL, native_groups=False), asked_job_controller=False) == ()
+
+
+def test_a_scheduler_that_nobody_knows_is_neither_news_nor_a_danger() -> None:
+    unknown = replace(ALL, scheduler_groups=None)
+    assert told(ALL, unknown) == told(unknown, ALL) == told(None, unknown) == []
+    (danger,) = told(unknown, replace(ALL, scheduler_groups=False))
+    assert danger.reason == "DangerousGates"
+    assert dangerous_mixtures(Capabilities(scheduler_groups=False), asked_job_controller=True) == ()
 
 
 def test_without_the_native_route_its_sub_features_lose_nothing() -> None:

@@ -14,6 +14,7 @@ from webhook.admission.diff import diff
 from webhook.admission.member import stamp_member
 from webhook.admission.restore import restore
 from webhook.groups import (
+    IGNORED_GROUPS,
     NO_GROUP_OBJECTS,
     CompiledWorkload,
     GroupFailure,
@@ -100,7 +101,7 @@ class _Record:
     findings: list[Finding] = field(default_factory=list)
     audited: set[tuple[str, str]] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
-    """Why exceptions do not apply."""
+    """Warnings beside the findings: why exceptions do not apply, what the policy asks for and cannot be had."""
 
     def trail(self) -> Trail:
         notes: dict[str, list[str]] = {}
@@ -197,6 +198,8 @@ def _decide(claim: _Claim, situation: Situation, surroundings: Surroundings, rec
         obstacle = obstacle_to_haste(before)
         after = after if obstacle else hasten(after)
         record.notes += [f"{claim}: no fastRestart, for {obstacle}"] if obstacle else []
+    if surroundings.capabilities.scheduler_groups is False:  # grouped all the same: the gate may come before its pods do
+        record.notes.append(f"{claim}: {IGNORED_GROUPS}")
     record.findings.append(claim.finding(Verdict.ALLOW, _told(outcome)))
     return Patched(object=after, patch=diff(before, after), trail=record.trail()), outcome
 

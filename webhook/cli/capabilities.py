@@ -11,7 +11,7 @@ from dataclasses import replace
 import structlog
 
 from webhook.cli.looking import look_until_answered
-from webhook.cluster import Api, job_controller_makes_groups, probe_capabilities
+from webhook.cluster import Api, job_controller_makes_groups, probe_capabilities, scheduler_keeps_groups
 from webhook.errors import ClusterError
 from webhook.groups import tell_gates
 from webhook.model.actions import Tell
@@ -24,7 +24,7 @@ _LOOK_SECONDS = 60.0
 _CANARY_LOOKS = 5
 """A canary is written and deleted, so it flies at every fifth look only."""
 _CANARY_SECONDS = 20.0
-"""How long the Job controller has for one; it takes less than a second where it is not drowned in work."""
+"""How long the Job controller has for one, and the scheduler; both take seconds where they are not drowned in work."""
 _DOUBT_SECONDS = 5.0
 """How soon after a look somebody's doubt brings the next: a flood of Jobs must not become one of probes."""
 _REMEMBERED = 5
@@ -34,8 +34,9 @@ _REMEMBERED = 5
 class CapabilityWatch:
     """Holds ``current``. Of use after the first look only: a webhook that took unknown for no would ungroup gangs.
 
-    With a ``canary_namespace`` it also finds out what the Job controller does; without, that stays unknown. What changes is
-    logged, and told as events about ``about``. ``alpha`` names what may be used although it is alpha in Kubernetes.
+    With a ``canary_namespace`` it also finds out what the Job controller and the scheduler do; without, that stays unknown.
+    What changes is logged, and told as events about ``about``. ``alpha`` names what may be used although it is alpha in
+    Kubernetes.
     """
 
     def __init__(
@@ -69,6 +70,12 @@ class CapabilityWatch:
     async def run(self) -> None:
         """Look repeatedly until cancelled; where the API server does not answer, what was known stays."""
         self._loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._look_again())
+            if self._canary_namespace:
+                tasks.create_task(self._watch_scheduler())
+
+    async def _look_again(self) -> None:
         while True:
             await asyncio.sleep(_DOUBT_SECONDS)
             with contextlib.suppress(TimeoutError):
@@ -89,7 +96,24 @@ class CapabilityWatch:
         self._looks += 1
         if found != found.within(self._alpha) and self._looks == 1:
             _LOG.info("alpha feature left alone", feature=COMPOSITE_POD_GROUP)
-        await self._become(replace(found, native_groups=native_groups).within(self._alpha))
+        scheduler_groups = self.current.scheduler_groups if found.group_objects else None
+        found = replace(found, native_groups=native_groups, scheduler_groups=scheduler_groups).within(self._alpha)
+        await self._become(found, self.current if self._looks > 1 else None, unsettled=self._is_unsettled(found))
+
+    async def _watch_scheduler(self) -> None:
+        """Ask the scheduler now and then, beside the looks: its answer takes seconds, and no start and no doubt waits for it."""
+        while True:
+            answer = await self._ask_scheduler() if self.current.group_objects else None
+            if answer is not None and self.current.group_objects:
+                await self._become(replace(self.current, scheduler_groups=answer), self.current)
+            await asyncio.sleep(_LOOK_SECONDS * (1 if answer is None else _CANARY_LOOKS))
+
+    async def _ask_scheduler(self) -> bool | None:
+        try:
+            return await scheduler_keeps_groups(self._api, self._canary_namespace, patience_seconds=_CANARY_SECONDS)
+        except ClusterError as error:
+            _LOG.warning("the canary for the scheduler failed", error=str(error))
+            return None
 
     async def _fly(self) -> bool:
         """Ask the Job controller; whatever goes wrong, it is not relied on until it has answered."""
@@ -99,11 +123,16 @@ class CapabilityWatch:
             _LOG.warning("the canary for the Job controller failed", error=str(error))
             return False
 
-    async def _become(self, found: Capabilities) -> None:
-        before, self.current = (self.current if self._looks > 1 else None), found
-        kept = replace(found, native_groups=False)  # what API servers answer; the Job controller is another matter
+    def _is_unsettled(self, found: Capabilities) -> bool:
+        """Remember what API servers answer (the others are another matter), and tell whether they contradict each other."""
+        kept = replace(found, native_groups=False, scheduler_groups=None)
         unsettled = bool(self._seen) and kept != self._seen[-1] and kept in self._seen
         self._seen.append(kept)
+        return unsettled
+
+    async def _become(self, found: Capabilities, before: Capabilities | None, *, unsettled: bool = False) -> None:
+        """Hold what was found, and tell what is new about it; ``before`` is None at the first look."""
+        self.current = found
         news = tell_gates(
             self._about,
             before,

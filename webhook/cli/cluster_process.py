@@ -73,7 +73,7 @@ class Plan:
     alpha: tuple[str, ...] = ()
     """What may be used although it is alpha in Kubernetes."""
     canary_namespace: str = ""
-    """Where a suspended Job may be made to see what the Job controller does; empty: nowhere."""
+    """Where a suspended Job and two pods may be made to see what Job controller and scheduler do; empty: nowhere."""
 
 
 class ClusterProcess:

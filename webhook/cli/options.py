@@ -108,6 +108,18 @@ def alpha_option(command: Command) -> Command:
     )(command)
 
 
+def canary_option(command: Command) -> Command:
+    """Add where the Job controller and the scheduler are tried out."""
+    return click.option(
+        "--canary-namespace",
+        default="",
+        metavar="NS",
+        help="Make a suspended Job there now and then, to see whether the Job controller makes groups (WorkloadWithJob): only "
+        "then do policies with attach: Auto leave groups to it. And two pods that fit no node, to see whether the scheduler "
+        "keeps groups together (GenericWorkload).",
+    )(command)
+
+
 def endpoint_options(command: Command) -> Command:
     """Add where the API server reaches the webhook, and what it sends there."""
     for option in (

@@ -9,7 +9,16 @@ import uvloop
 
 from webhook.admission import NamespaceScope
 from webhook.cli.cluster_process import ClusterProcess, Plan
-from webhook.cli.options import alpha_option, cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
+from webhook.cli.options import (
+    alpha_option,
+    canary_option,
+    cluster_options,
+    endpoint_of,
+    endpoint_options,
+    only_option,
+    policy_option,
+    scope_of,
+)
 from webhook.server import configure_logging
 
 
@@ -71,17 +80,6 @@ def status_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
-
-
-def canary_option(command: Any) -> Any:
-    """Add where the Job controller is tried out."""
-    return click.option(
-        "--canary-namespace",
-        default="",
-        metavar="NS",
-        help="Make a suspended Job there now and then, to see whether the Job controller makes groups (WorkloadWithJob): only "
-        "then do policies with attach: Auto leave groups to it.",
-    )(command)
 
 
 def log_option(command: Any) -> Any:

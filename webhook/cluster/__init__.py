@@ -17,6 +17,7 @@ from webhook.cluster.feed import Change, Listener, SnapshotFeed, fetch_snapshot
 from webhook.cluster.files import load_snapshot, save_snapshot
 from webhook.cluster.informer import Informer
 from webhook.cluster.probe import probe_capabilities
+from webhook.cluster.scheduler_canary import scheduler_keeps_groups
 from webhook.cluster.secret import SecretStore
 from webhook.cluster.trim import Trimmer
 
@@ -44,4 +45,5 @@ __all__ = [
     "load_snapshot",
     "probe_capabilities",
     "save_snapshot",
+    "scheduler_keeps_groups",
 ]

@@ -79,7 +79,7 @@ def save_snapshot(path: Path, snapshot: Snapshot, capabilities: Capabilities) ->
 
 def snapshot_documents(snapshot: Snapshot, capabilities: Capabilities) -> tuple[list[Object], list[Object]]:
     """Return the Capabilities document with a typed, empty list for each known kind without objects; and all objects."""
-    said = {_camel(name): value for name, value in asdict(capabilities).items()}
+    said = {_camel(name): value for name, value in asdict(capabilities).items() if value is not None}
     heads = [{"apiVersion": CAPABILITIES.api_version, "kind": CAPABILITIES.kind, "metadata": {"name": "cluster"}} | said]
     items: list[Object] = []
     for group, kind in sorted(snapshot.buckets.keys() - _UNSAVED):

@@ -7,6 +7,7 @@ client and no clock; it never asks the cluster and never creates anything: it re
 from typing import TYPE_CHECKING
 
 from webhook.groups.claims import (
+    IGNORED_GROUPS,
     NO_GROUP_OBJECTS,
     foreign_manager,
     foreign_system,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
 
 __all__ = [
+    "IGNORED_GROUPS",
     "NO_GROUP_OBJECTS",
     "Cause",
     "CompiledGroup",

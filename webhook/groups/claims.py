@@ -41,6 +41,10 @@ NO_GROUP_OBJECTS = (
     "GenericWorkload and --runtime-config=scheduling.k8s.io/v1beta1=true in kube-apiserver, and the gate in the scheduler "
     "and the controller manager"
 )
+IGNORED_GROUPS = (
+    "kube-apiserver takes groups, but kube-scheduler ignores them, for feature gate GenericWorkload is off there: gangs start in "
+    "parts. Turn GenericWorkload on in kube-scheduler."
+)
 _OWNERS_WE_STEP_IN_FOR = {("batch", "CronJob")}
 """Controllers whose children count as roots. The native Job controller ignores ``spec.scheduling`` on a CronJob's Jobs
 (job_scheduling_manager.go: any controller owner without the delegation annotation), so nobody else would group them."""

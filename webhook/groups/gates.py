@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.groups.claims import IGNORED_GROUPS
 from webhook.model.actions import Tell
 from webhook.model.groups import Capabilities
 from webhook.model.objects import Object
@@ -16,6 +17,7 @@ _GATES = {
     "group_objects": "GenericWorkload in kube-apiserver",
     "native_jobs": "WorkloadWithJob in kube-apiserver",
     "native_groups": "WorkloadWithJob in kube-controller-manager",
+    "scheduler_groups": "GenericWorkload in kube-scheduler",
     "topology": "TopologyAwareWorkloadScheduling in kube-apiserver",
     "shared_claims": "DRAWorkloadResourceClaims in kube-apiserver",
     "preemption_policy": "PodGroupPreemptionPolicy in kube-apiserver",
@@ -39,11 +41,10 @@ _UNSETTLED = (
 
 
 def changed_gates(before: Capabilities, now: Capabilities) -> str:
-    """Return in words which gates went on and off; empty where none did."""
+    """Return in words which gates went on and off; empty where none did, or where it is not known of one."""
     words = {True: "on", False: "off"}
-    return ", ".join(
-        f"{gate} is {words[getattr(now, name)]}" for name, gate in _GATES.items() if getattr(now, name) != getattr(before, name)
-    )
+    looked_at = [(gate, getattr(before, name), getattr(now, name)) for name, gate in _GATES.items()]
+    return ", ".join(f"{gate} is {words[new]}" for gate, old, new in looked_at if None not in (old, new) and old != new)
 
 
 def dangerous_mixtures(now: Capabilities, *, asked_job_controller: bool) -> tuple[str, ...]:
@@ -52,6 +53,7 @@ def dangerous_mixtures(now: Capabilities, *, asked_job_controller: bool) -> tupl
     ``asked_job_controller``: a canary was flown, so that no known groups of it means none.
     """
     found = [_NO_JOB_CONTROLLER] if asked_job_controller and now.native_jobs and not now.native_groups else []
+    found += [IGNORED_GROUPS] if now.group_objects and now.scheduler_groups is False else []
     if now.native_jobs:
         found += [
             f"{_GATES[name].partition(' ')[0]} is off and WorkloadWithJob is on: Jobs keep {field}, and the PodGroups that the "
@@ -77,7 +79,7 @@ def _tell_change(about: Object, before: Capabilities | None, now: Capabilities) 
     news = changed_gates(before, now) if before is not None else ""
     if before is None or not news:
         return
-    lost = any(getattr(before, name) and not getattr(now, name) for name in _GATES)
+    lost = any(getattr(before, name) and getattr(now, name) is False for name in _GATES)
     message = f"What the cluster can do for groups changed: {news}."
     yield Tell(about=about, reason="CapabilitiesChanged", message=message, warning=lost)
     if before.group_objects and not now.group_objects:

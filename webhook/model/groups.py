@@ -53,7 +53,7 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What the cluster was seen to do. Unknown counts as no."""
+    """What the cluster was seen to do. Unknown counts as no, but for the scheduler."""
 
     group_objects: bool = False
     """GenericWorkload in the API server, and scheduling.k8s.io/v1beta1 served."""
@@ -61,6 +61,11 @@ class Capabilities:
     """WorkloadWithJob in the API server: Job.spec.scheduling survives."""
     native_groups: bool = False
     """WorkloadWithJob in the controller manager: the Job controller was seen to make a group for a Job."""
+    scheduler_groups: bool | None = None
+    """GenericWorkload in the scheduler: it was seen to hold back a pod whose group is missing. Groups are attached in any case.
+
+    None is not known: nobody asked, or it judged no pod.
+    """
     topology: bool = False
     """TopologyAwareWorkloadScheduling."""
     shared_claims: bool = False

@@ -106,7 +106,9 @@ def policy_test() -> Schema:
 def capabilities() -> Schema:
     """Describe the Capabilities document of a snapshot."""
     said: dict[str, Schema] = {
-        camel(field.name): {"type": "boolean", "default": False, "description": "Left out: it does not work."}
+        camel(field.name): {"type": "boolean", "description": "Left out: not known."}
+        if field.default is None
+        else {"type": "boolean", "default": False, "description": "Left out: it does not work."}
         for field in fields_of(Capabilities)
     }
     return fields(
