@@ -360,6 +360,11 @@ async def test_the_quorum_of_a_job_that_kubernetes_groups_is_lowered_on_the_job(
     async with Bench(job, made, *nodes(), BUDGET, *pods) as bench:
         await bench.hands.until(lambda: bool(bench.hands.words()))
         assert bench.hands.words() == ["quorum 2 of Job"]
+        scheduling = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+        bench.feed.put(job | {"spec": job["spec"] | {"scheduling": scheduling}})
+        await asyncio.sleep(0.01)
+        await bench.settle()
+        assert bench.hands.words().count("quorum 2 of Job") == 1
 
 
 async def test_a_bug_on_one_group_leaves_the_others_looked_after() -> None:

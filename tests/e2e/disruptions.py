@@ -147,7 +147,7 @@ def a_late_member_fails_after_others_have_succeeded(stage: Stage) -> None:
 def a_namespace_is_deleted_in_the_middle(stage: Stage) -> None:
     gang = stage.gang(labels={SLOW_LABEL: "5s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=30, what="its members are ending")
+    wait_for(lambda: gang.step() == "Awaiting", seconds=60, what="its members are ending")
     stage.client.delete(NAMESPACES, "", stage.namespace)
     wait_for(lambda: stage.client.find(NAMESPACES, "", stage.namespace) is None, seconds=120, what="the namespace is gone")
 
@@ -182,7 +182,7 @@ def a_person_suspends_it_before_it_is_whole(stage: Stage) -> None:
 def a_person_resizes_it_in_the_middle(stage: Stage) -> None:
     gang = stage.gang(labels={SLOW_LABEL: "4s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=30, what="its members are ending")
+    wait_for(lambda: gang.step() == "Awaiting", seconds=60, what="its members are ending")
     stage.client.patch(JOBS, stage.namespace, gang.name, {"spec": {"parallelism": 3, "completions": 3}})
     gang.restarted(size=3)
     wait_for(lambda: gang.group()["spec"]["schedulingPolicy"]["gang"]["minCount"] == 3, what="the quorum is its size")
@@ -209,7 +209,7 @@ def a_tool_sets_the_suspension_back(stage: Stage) -> None:
 def kueue_takes_it_over_in_the_middle(stage: Stage) -> None:
     gang = stage.gang(labels={SLOW_LABEL: "6s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=30, what="its members are ending")
+    wait_for(lambda: gang.step() == "Awaiting", seconds=60, what="its members are ending")
     change = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "batch"}}}
     stage.client.patch(JOBS, stage.namespace, gang.name, change)
     wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=60, what="the end is told")
@@ -229,8 +229,8 @@ def _held_by_budget(stage: Stage, words: str) -> Gang:
     lost = gang.running()[0]
     stage.cordon(lost["spec"]["nodeName"])
     stage.client.delete(PODS, stage.namespace, lost["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Holding", seconds=30, what="it is held")
-    wait_for(lambda: words in gang.told("GroupHeld"), seconds=30, what="the budget is named")
+    wait_for(lambda: gang.step() == "Holding", seconds=60, what="it is held")
+    wait_for(lambda: words in gang.told("GroupHeld"), seconds=60, what="the budget is named")
     wait_for(lambda: len(gang.pods()) == 4, seconds=60, what="the Job made another pod")
     holds(lambda: len(gang.running()) == 3 and gang.job()["spec"].get("suspend") is not True)
     return gang

@@ -102,7 +102,7 @@ class Gang:
         pods = wait_for(lambda: self.is_new(size), seconds=seconds, what=f"{self.name} is whole again")
         self.together(pods)
         ended = wait_for(
-            lambda: self.told("GroupRestarted") or self.told("GroupRestartAbandoned"), seconds=30, what="its end is told"
+            lambda: self.told("GroupRestarted") or self.told("GroupRestartAbandoned"), seconds=60, what="its end is told"
         )
         assert self.told("GroupRestarted"), ended
         begun = _ID.findall(self.told("GroupRestarting"))

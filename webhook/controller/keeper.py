@@ -215,6 +215,8 @@ class Keeper:
         facts = seen.facts
         is_idle = turn.intent is None and facts.intent is None
         writes = (*turn.writes, *(repair(facts) if is_idle and self._settings.restarts else ()))
+        if turn.ended is not None:
+            await self._tell(turn.tells)  # before it is written: a leader that dies in between leaves nobody who knows
         carried = await self._hands.carry_out(writes) if writes else Carried()
         if carried.foreign and turn.intent is not None:
             turn = plan_abandon(replace(seen, facts=replace(facts, intent=turn.intent)), carried.foreign)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from webhook.groups import has_ended, is_job
+from webhook.groups import has_ended, is_job, read_path
 from webhook.model.actions import Delete, Evict, Resume, SetQuorum, Suspend, Write
 from webhook.model.disruption import Intent, Step
 from webhook.model.objects import Object, ObjectKey, metadata_of
@@ -18,6 +18,7 @@ from webhook.preemption.quorum import quorum_place, quorum_to_set
 from webhook.preemption.telling import About
 
 _SHOWN = 3
+_JOB_QUORUM = "spec.scheduling.schedulingPolicy.gang.minCount"
 
 
 def about(facts: GroupFacts) -> About:
@@ -100,6 +101,8 @@ def mend_quorum(facts: GroupFacts) -> tuple[SetQuorum, ...]:
     key, uid = quorum_place(facts)
     if key.kind == "Job" and wanted > (facts.quorum or 0):
         return ()  # the Job controller raises it by itself, unless its owner said a number
+    if key.kind == "Job" and wanted in read_path(facts.owner or {}, _JOB_QUORUM):
+        return ()  # said already; the Job controller has yet to bring it to the PodGroup
     return (SetQuorum(key=key, uid=uid, min_count=wanted, reason=f"Only {wanted} members are still to run together."),)
 
 
