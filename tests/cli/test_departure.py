@@ -41,7 +41,8 @@ async def replicas(fake: FakeApi, *pods: str) -> None:
     )
     deployment["metadata"]["namespace"] = "gw"
     for pod in pods:
-        await put(fake, f"/api/v1/namespaces/gw/pods/{pod}", "Pod", "v1")
+        stored = await put(fake, f"/api/v1/namespaces/gw/pods/{pod}", "Pod", "v1")
+        stored["metadata"]["labels"] = {"a": "b"}
 
 
 async def test_bindings_go_by_name_and_what_is_not_there_is_no_error(fake: FakeApi, api: Api) -> None:

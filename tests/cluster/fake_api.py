@@ -253,9 +253,9 @@ def _merge(live: Json, patch: Json) -> Json:
 
 
 def _is_selected(obj: Json, selector: str) -> bool:
-    """Tell whether an object has the one label that is asked for, if one is."""
-    key, _, value = selector.partition("=")
-    return not key or (obj["metadata"].get("labels") or {}).get(key) == value
+    """Tell whether an object has the labels that are asked for."""
+    wanted = dict(term.split("=") for term in selector.split(",") if term)
+    return wanted.items() <= (obj["metadata"].get("labels") or {}).items()
 
 
 def _is_under(path: str, collection: str) -> bool:
