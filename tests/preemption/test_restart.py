@@ -137,6 +137,13 @@ def test_a_kind_that_prunes_the_field_is_evicted() -> None:
     assert words(turn) == ["Evicting", "Evict train-1", "Evict train-2", "Evict train-3"]
 
 
+def test_a_leader_that_died_before_it_suspended_says_nothing_of_the_field() -> None:
+    turn = plan(lost(), at=intent(Step.SUSPENDING, step_since=ago(20)), is_inherited=True)
+    assert words(turn) == ["Suspend train"]
+    assert turn.intent is not None
+    assert words(plan(lost(), at=turn.intent)) == ["Suspend train"]
+
+
 def test_nothing_is_resumed_while_an_old_member_ends() -> None:
     turn = plan(suspended(lost()), at=intent(Step.AWAITING))
     assert words(turn) == []

@@ -218,7 +218,9 @@ def _suspending(seen: Seen, intent: Intent) -> Turn:
     facts = seen.facts
     if is_held_down(facts):
         return _awaiting(seen, replace(_at(seen, intent, Step.AWAITING), suspended_by_us=True))
-    if _passed(seen, intent) > PRUNED_SECONDS:
+    if seen.is_inherited:  # its leader may have died before it wrote the suspension, and a Lease alone takes PRUNED_SECONDS
+        intent = _at(seen, intent, Step.SUSPENDING)
+    elif _passed(seen, intent) > PRUNED_SECONDS:
         evicting = _at(seen, intent, Step.EVICTING, note=f"{facts.spec.suspend_path} has no effect on this kind")
         writes = (write_intent(facts.pod_group, evicting), *evictions(facts, evicting))
         return Turn(writes=writes, intent=evicting, past=seen.past, again_seconds=1.0)
