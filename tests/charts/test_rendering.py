@@ -74,13 +74,16 @@ def test_every_command_line_is_one_that_the_command_takes(objects: list[Object])
             understood(main, words)
 
 
-def understood(command: click.Command, words: list[str]) -> None:
-    """Parse a command line as the command does, without running it; click raises what it does not understand."""
-    context = command.make_context("gangwarden", list(words))
+def understood(command: click.Command, words: list[str], parent: click.Context | None = None) -> None:
+    """Parse a command line as the command does, without running it; click raises what it does not understand.
+
+    A command keeps the help option of the first context that it was asked in, and has ``-h`` from its parent.
+    """
+    context = command.make_context("gangwarden", list(words), parent=parent)
     if isinstance(command, click.Group):
         _, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
         assert found is not None
-        understood(found, rest)
+        understood(found, rest, context)
 
 
 def test_there_is_no_image_but_ours(objects: list[Object]) -> None:
