@@ -88,6 +88,13 @@ class Gang:
         new = self.new()
         return new if len(new) == wanted == len(pods) else []
 
+    def filled_up(self) -> list[datetime]:
+        """Return when its Job made those that run beside others of the first; nothing where a restart was begun."""
+        pods, new = self.running(), self.new()
+        if len(pods) != self.size or len(new) == self.size or self.told("GroupRestarting"):
+            return []
+        return [datetime.fromisoformat(pod["metadata"]["creationTimestamp"]) for pod in new]
+
     def events(self, name: str = "") -> list[Object]:
         return [
             one for one in self.client.list(EVENTS, self.stage.namespace) if one["involvedObject"]["name"] == (name or self.name)
@@ -148,6 +155,7 @@ class Stage:
     client: Client
     namespace: str
     nodes: list[str] = field(default_factory=list)
+    gangs: list[Gang] = field(default_factory=list)
     token: str = field(default_factory=lambda: secrets.token_hex(3))
 
     def room(self, count: int, *, cpu: str = "4", real: bool = True) -> list[str]:
@@ -182,7 +190,8 @@ class Stage:
         template["spec"] |= {"nodeSelector": {PLACE: self.token}, **(pod or {})}
         template["metadata"]["labels"] |= labels or {}
         self.client.create(made)
-        return Gang(self, name, size)
+        self.gangs.append(Gang(self, name, size))
+        return self.gangs[-1]
 
     def budget(self, name: str, **spec: Any) -> None:
         labels = spec.pop("labels", {"job": "train"})

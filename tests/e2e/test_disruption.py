@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,8 @@ class _NO:
     params: dict[str, str] = {}  # noqa: RUF012 - of items without parameters
 
 
-def play(cluster: ControlPlane, name: str) -> None:
-    """Play one scene beside a gang that nothing may happen to."""
+def play(cluster: ControlPlane, name: str, *, on_miss: Callable[[Stage], None] = lambda _: None) -> None:
+    """Play one scene beside a gang that nothing may happen to; ``on_miss`` may look at the stage while it stands, and explain."""
     with cluster.namespace() as namespace:
         stage, aside = Stage(cluster, cluster.client, namespace), Stage(cluster, cluster.client, namespace)
         try:
@@ -79,6 +79,9 @@ def play(cluster: ControlPlane, name: str) -> None:
             SCENES[name](stage)
             if cluster.client.find(NAMESPACES, "", namespace) is not None:
                 calm.untouched()
+        except AssertionError:
+            on_miss(stage)
+            raise
         finally:
             stage.clear()
             aside.clear()
