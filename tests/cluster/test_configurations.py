@@ -53,6 +53,18 @@ async def test_a_change_keeps_the_object_and_its_bundle(fake: FakeApi, api: Api)
     assert fake.objects[PATH]["metadata"]["uid"] == before
 
 
+def test_an_empty_list_is_what_the_api_server_stores_of_it_and_takes_away_what_was_there() -> None:
+    planned = configuration(webhook("evictions.gangwarden.dev", objectSelector={"matchExpressions": []}, matchConditions=[]))
+    stored = configuration(webhook("evictions.gangwarden.dev", objectSelector={}))
+    assert merge_configuration(stored, planned) == stored
+    edited = webhook(
+        "evictions.gangwarden.dev",
+        objectSelector={"matchExpressions": [{"key": "a", "operator": "Exists"}]},
+        matchConditions=[{"name": "mine", "expression": "false"}],
+    )
+    assert merge_configuration(configuration(edited), planned) == stored
+
+
 def test_what_others_wrote_stays() -> None:
     live = configuration(
         webhook("policy.example.com", failurePolicy="Fail"),

@@ -86,7 +86,7 @@ def merge_configuration(live: Object, planned: Object) -> Object:
     """Lay a planned configuration over the live one.
 
     Ours that are no longer planned go, those of others stay, behind ours. Mappings are merged field by field, lists
-    and values are replaced. The address is one value: a Service must not stay beside a new URL.
+    and values are replaced, an empty list by nothing. The address is one value: a Service must not stay beside a new URL.
     """
     before = {webhook["name"]: webhook for webhook in live.get("webhooks") or ()}
     webhooks = [_merged(before.get(webhook["name"], {}), webhook) for webhook in planned.get("webhooks") or ()]
@@ -104,6 +104,8 @@ def _merged(live: Object, planned: Object) -> Object:
             result[name] = kept | value | ({"service": service} if service else {})
         elif isinstance(value, dict) and isinstance(live.get(name), dict):
             result[name] = _merged(live[name], value)
+        elif value == []:
+            result.pop(name, None)  # the API server stores no empty list; one in its place would be written again for ever
         else:
             result[name] = value
     return result
