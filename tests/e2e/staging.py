@@ -104,10 +104,15 @@ class Gang:
         """Return the last message of an event."""
         return next((one["message"] for one in reversed(self.events(name)) if one["reason"] == reason), "")
 
-    def restarted(self, *, size: int | None = None, seconds: float = WHOLE_SECONDS) -> list[Object]:
-        """Wait until it is whole again, and see that this came about all at once and was told."""
+    def came_back(self, *, size: int | None = None, seconds: float = WHOLE_SECONDS) -> list[Object]:
+        """Wait until it is whole again, and see that this came about all at once, whoever brought it about."""
         pods = wait_for(lambda: self.is_new(size), seconds=seconds, what=f"{self.name} is whole again")
         self.together(pods)
+        return pods
+
+    def restarted(self, *, size: int | None = None, seconds: float = WHOLE_SECONDS) -> list[Object]:
+        """Wait until it is whole again, and see that this came about all at once and was told."""
+        pods = self.came_back(size=size, seconds=seconds)
         ended = wait_for(
             lambda: self.told("GroupRestarted") or self.told("GroupRestartAbandoned"), seconds=60, what="its end is told"
         )
