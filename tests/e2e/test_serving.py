@@ -107,6 +107,12 @@ def test_deleted_and_edited_configurations_are_restored(running, namespace):
     wait_for(lambda: client.find(mutating, "", "gangwarden"), seconds=GROUP_SECONDS, what="the configuration is back")
     hooks = client.get(mutating, "", "gangwarden")["webhooks"]
     client.patch(mutating, "", "gangwarden", {"webhooks": [one | {"rules": []} for one in hooks]})
+    # First as it is stored: the API server may not have taken in the edit yet, and then still stamps by the rules before.
+    wait_for(
+        lambda: all(one.get("rules") for one in client.get(mutating, "", "gangwarden")["webhooks"]),
+        seconds=GROUP_SECONDS,
+        what="the rules are written back",
+    )
     wait_for(lambda: is_stamped(client, namespace), seconds=GROUP_SECONDS, what="the rules are back")
 
 
