@@ -123,7 +123,7 @@ class Keeper:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._resync(queue))
                 for _ in range(self._settings.workers):
-                    tasks.create_task(self._work(queue))
+                    tasks.create_task(queue.serve(partial(self._look, queue=queue), on_bug=_log_bug))
         finally:
             queue.close()
             self._queue = None
@@ -148,19 +148,6 @@ class Keeper:
                 queue.add(ObjectKey.of(pod_group))
             self._sightings.forget_nodes()
             await asyncio.sleep(self._settings.resync_seconds)
-
-    async def _work(self, queue: WorkQueue[ObjectKey]) -> None:
-        while True:
-            key = await queue.take()
-            try:
-                succeeded = await self._look(key, queue)
-            except Exception:  # noqa: BLE001 - a bug on one group must not leave all others in part
-                _LOG.exception("group not looked after", key=str(key))
-                succeeded = False
-            if succeeded:
-                queue.done(key)
-            else:
-                _LOG.warning("will try again", key=str(key), after_seconds=queue.failed(key))
 
     async def _look(self, key: ObjectKey, queue: WorkQueue[ObjectKey]) -> bool:
         facts = self._gathering.facts(key, self._memory, self._clock())
@@ -244,10 +231,10 @@ class Keeper:
     async def _tell(self, tells: Sequence[Tell]) -> None:
         """Tell each sentence once, and again when it has grown old; what cannot be told hinders nothing."""
         now = self._clock()
-        news = self._memory.untold(tells, now)
+        news = self._memory.told.news(tells, now)
         if news:
             await self._hands.carry_out(news)
-            self._memory.note_told(news, now)
+            self._memory.told.note(news, now)
 
 
 def _state_told(seen: Seen) -> tuple[Tell, ...]:
@@ -273,6 +260,10 @@ def _refused(seen: Seen, shortfall: Shortfall) -> tuple[Tell, ...]:
     because = f"The API server refused what its restart needs: {shortfall.because.rstrip('. ')}."
     way_out = "Look at the controller's permissions and at admission policies; it is tried again."
     return tell_held(about(seen.facts), replace(seen.health, state=GroupState.HELD, because=because, way_out=way_out))
+
+
+def _log_bug(key: ObjectKey) -> None:
+    _LOG.exception("group not looked after", key=str(key))
 
 
 def _log_step(key: ObjectKey, known: Remembered, turn: Turn) -> None:

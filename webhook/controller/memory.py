@@ -10,14 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webhook.model.actions import Tell
+from webhook.controller.told import Told
 from webhook.model.disruption import Intent, Past
 from webhook.model.groups import PlannedGroup
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.objects import Object, ObjectKey
 from webhook.preemption import Begun, read_trace
-
-_TELL_AGAIN_SECONDS = 300.0
-"""The same sentence about the same object is told again after this long, so that its event does not age away (1 h)."""
 
 
 @dataclass(slots=True)
@@ -43,7 +40,7 @@ class Memory:
     def __init__(self) -> None:
         self._groups: dict[ObjectKey, Remembered] = {}
         self._begun: deque[tuple[datetime, str, str]] = deque()
-        self._told: dict[tuple[str, str], tuple[str, datetime]] = {}
+        self.told = Told()
 
     def of(self, pod_group: Object) -> Remembered:
         """Return what is known of a group; of one that is new here, what its condition tells.
@@ -77,28 +74,3 @@ class Memory:
             in_namespace=tuple(at for at, where, _ in self._begun if where == namespace),
             of_owner=tuple(at for at, _, whose in self._begun if whose == owner_uid),
         )
-
-    def untold(self, tells: Collection[Tell], now: datetime) -> tuple[Tell, ...]:
-        """Return what was not told lately in the same words."""
-        return tuple(tell for tell in tells if not self._is_told(tell, now))
-
-    def note_told(self, tells: Collection[Tell], now: datetime) -> None:
-        """Remember what was told; what has grown old is forgotten on the way."""
-        self._told |= {_place(tell): (tell.message, now) for tell in tells}
-        if len(self._told) > _MOST_TOLD:
-            self._told = {place: told for place, told in self._told.items() if not _is_old(told[1], now)}
-
-    def _is_told(self, tell: Tell, now: datetime) -> bool:
-        message, at = self._told.get(_place(tell), ("", now))
-        return message == tell.message and not _is_old(at, now)
-
-
-_MOST_TOLD = 10_000
-
-
-def _is_old(at: datetime, now: datetime) -> bool:
-    return now - at >= timedelta(seconds=_TELL_AGAIN_SECONDS)
-
-
-def _place(tell: Tell) -> tuple[str, str]:
-    return str(metadata_of(tell.about).get("uid")), tell.reason

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -17,6 +18,7 @@ import structlog
 from webhook.admission import PolicySet
 from webhook.controller.members import MemberIndex
 from webhook.controller.queue import WorkQueue
+from webhook.controller.told import Told
 from webhook.controller.upkeep import Upkeep
 from webhook.groups import (
     asks_for_gang,
@@ -39,8 +41,6 @@ from webhook.settings import ControllerSettings
 _LOG = structlog.get_logger(__name__)
 WORKERS = 4
 """Workloads handled at the same time: each waits for the API server most of the time."""
-_TELL_AGAIN_SECONDS = 300.0
-"""The same sentence about the same object is told again after this long, so that its event does not age away (1 h)."""
 CONTROLLER_KINDS = (
     Kind("batch", "v1", "Job"),
     Kind("", "v1", "Pod"),
@@ -111,7 +111,7 @@ class Controller:
         self._members = members
         self._applied: dict[ObjectKey, Object] = {}
         """What was applied and has not come back as a change yet: the snapshot is behind, and writing it again is idle."""
-        self._told: dict[tuple[str, str], tuple[str, datetime]] = {}
+        self._told = Told()
         feed.listen(self._on_change)
 
     async def run(self) -> None:
@@ -125,7 +125,7 @@ class Controller:
                 tasks.create_task(self._resync(self._queue))
                 tasks.create_task(self._collect())
                 for _ in range(WORKERS):
-                    tasks.create_task(self._work(self._queue))
+                    tasks.create_task(self._queue.serve(partial(self._reconcile, queue=self._queue), on_bug=_log_bug))
         finally:
             self._queue.close()
             self._queue = None
@@ -156,19 +156,6 @@ class Controller:
     @staticmethod
     def _is_member_or_group(key: ObjectKey, obj: Object) -> bool:
         return key.group == SCHEDULING_GROUP or bool((obj.get("spec") or {}).get("schedulingGroup"))
-
-    async def _work(self, queue: WorkQueue[ObjectKey]) -> None:
-        while True:
-            key = await queue.take()
-            try:
-                succeeded = await self._reconcile(key, queue)
-            except Exception:  # noqa: BLE001 - a bug on one workload must not stop the upkeep of all others
-                _LOG.exception("reconciliation failed", key=str(key))
-                succeeded = False
-            if succeeded:
-                queue.done(key)
-            else:
-                _LOG.warning("will try again", key=str(key), after_seconds=queue.failed(key))
 
     async def _reconcile(self, key: ObjectKey, queue: WorkQueue[ObjectKey]) -> bool:
         snapshot = self._feed.current
@@ -210,13 +197,9 @@ class Controller:
     async def _tell(self, tells: Sequence[Tell]) -> None:
         """Tell each sentence once, and again when it has grown old."""
         now = datetime.now(UTC)
-        news = [tell for tell in tells if self._is_untold(tell, now)]
+        news = self._told.news(tells, now)
         if news and await self._actor.perform_all(news) is None:
-            self._told |= {_place(tell): (tell.message, now) for tell in news}
-
-    def _is_untold(self, tell: Tell, now: datetime) -> bool:
-        message, at = self._told.get(_place(tell), ("", now))
-        return message != tell.message or (now - at).total_seconds() >= _TELL_AGAIN_SECONDS
+            self._told.note(news, now)
 
     async def _resync(self, queue: WorkQueue[ObjectKey]) -> None:
         """Look at every workload now and then: a lost event costs minutes then, not for ever."""
@@ -226,8 +209,6 @@ class Controller:
             self._applied.clear()  # whatever has not come back by now is worth another write
             for workload in attached:
                 queue.add(ObjectKey.of(workload))
-            alive = {str(metadata_of(workload).get("uid")) for workload in attached}
-            self._told = {place: told for place, told in self._told.items() if place[0] in alive}
             await asyncio.sleep(self._settings.resync_seconds)
 
     async def _collect(self) -> None:
@@ -245,14 +226,14 @@ class Controller:
                 _LOG.exception("orphans not collected")
 
 
+def _log_bug(key: ObjectKey) -> None:
+    _LOG.exception("reconciliation failed", key=str(key))
+
+
 def _is_attached(workload: Object) -> bool:
     """Tell whether a workload has a group by us, or wants one, or was promised one."""
     recorded = bool(recorded_names(workload)) or is_native(workload) or is_recorded_for_pods(workload)
     return recorded or has_lost_scheduling(workload) or is_delegated(workload) or asks_for_gang(workload)
-
-
-def _place(tell: Tell) -> tuple[str, str]:
-    return str(metadata_of(tell.about).get("uid")), tell.reason
 
 
 def _tell_refused(workload: Object, shortfall: Shortfall) -> Tell:

@@ -7,9 +7,12 @@ handled once more afterwards; a failed one comes back after a pause that doubles
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+import structlog
+
+_LOG = structlog.get_logger(__name__)
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -46,6 +49,23 @@ class WorkQueue(Generic[Key]):
         if held is not None:
             held.cancel()
         self._timers[key] = loop.call_later(seconds, self._fire, key)
+
+    async def serve(self, handle: Callable[[Key], Awaitable[bool]], *, on_bug: Callable[[Key], None]) -> None:
+        """Have keys handled one by one until cancelled; one for which ``handle`` says false comes back after a pause.
+
+        So does one at which it raised: ``on_bug`` is called then, with the exception at hand, and all others go on.
+        """
+        while True:
+            key = await self.take()
+            try:
+                succeeded = await handle(key)
+            except Exception:  # noqa: BLE001 - a bug on one key must not stop the work on all others
+                on_bug(key)
+                succeeded = False
+            if succeeded:
+                self.done(key)
+            else:
+                _LOG.warning("will try again", key=str(key), after_seconds=self.failed(key))
 
     async def take(self) -> Key:
         """Wait for a key; the caller must answer with ``done`` or ``failed``."""
