@@ -159,10 +159,12 @@ class Keeper:
         if facts.owner is not None and version_of(facts.owner) < known.version:
             queue.add_after(key, _BEHIND_SECONDS)
             return True
-        health = await self._preemptors.named(self._judge(facts), facts.namespace_name)
+        members = judge_health(since_restart(facts))
+        health = await self._preemptors.named(self._permitted(members), facts.namespace_name)
         known.short_since = (known.short_since or facts.now) if health.is_short else None
         self._sightings.keep(key, health.losses)
-        self._recorder.looked(key, judge_health(facts), [pod for pod in facts.members if not has_ended(pod)])
+        group = judge_health(facts) if facts.intent is not None else members
+        self._recorder.looked(key, group, [pod for pod in facts.members if not has_ended(pod)])
         seen = self._seen(facts, health, known)
         turn = plan_restart(seen)
         done = await self._carry_out(key, seen, turn, known)
@@ -173,9 +175,8 @@ class Keeper:
             queue.add_after(key, max(min(pauses), _SOON_SECONDS))
         return done
 
-    def _judge(self, facts: GroupFacts) -> Health:
-        """Judge a group's members; without restarts it is told and counted, and what is under way is brought to its end."""
-        health = judge_health(since_restart(facts))
+    def _permitted(self, health: Health) -> Health:
+        """Without restarts a group is told of and counted, and what is under way is brought to its end."""
         if self._settings.restarts or not health.is_restart_due:
             return health
         return replace(health, is_restart_due=False, way_out="Nothing is done about it: the controller runs with --no-restarts.")
