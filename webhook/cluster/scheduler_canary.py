@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from webhook.cluster.api import Api
 from webhook.errors import ClusterError
+from webhook.groups import condition
 from webhook.model.groups import PROBE_LABEL
 from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
 
@@ -67,8 +68,7 @@ async def _is_held_back(api: Api, namespace: str, uids: list[str], quiet_looks: 
 
 
 def _is_judged(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any((one.get("type"), one.get("reason")) == ("PodScheduled", "Unschedulable") for one in conditions)
+    return (condition(pod, "PodScheduled") or {}).get("reason") == "Unschedulable"
 
 
 async def _flying(api: Api, namespace: str) -> list[Object]:

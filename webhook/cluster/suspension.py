@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from webhook.cluster.api import Api
 from webhook.errors import ClusterError
+from webhook.groups import read_path
 from webhook.model.actions import Resume, Suspend
 from webhook.model.groups import RESTART_MANAGER
 from webhook.model.objects import Object, metadata_of
@@ -31,7 +32,7 @@ async def suspend(api: Api, action: Suspend) -> NotNeeded | Object:
     found = await api.get(action.key)
     if metadata_of(found).get("uid") != action.uid:
         return NotNeeded("another object has its name now")
-    if _value(found, action.path) is True:
+    if _is_suspended(found, action.path):
         return _held_by_others(found, action.path) or found
     return await api.merge_patch(action.key, _patch(action.path, value=True, uid=action.uid), manager=RESTART_MANAGER)
 
@@ -42,7 +43,7 @@ async def resume(api: Api, action: Resume) -> NotNeeded | Object:
         found = await api.get(action.key)
         if metadata_of(found).get("uid") != action.uid:
             return NotNeeded("another object has its name now")
-        if _value(found, action.path) is not True:
+        if not _is_suspended(found, action.path):
             return NotNeeded("it is not suspended any more")
         if held := _held_by_others(found, action.path):
             return held
@@ -81,11 +82,8 @@ def _has(fields: Any, path: str) -> bool:
     return place is not None
 
 
-def _value(obj: Object, path: str) -> Any:
-    place: Any = obj
-    for step in path.split("."):
-        place = place.get(step) if isinstance(place, dict) else None
-    return place
+def _is_suspended(obj: Object, path: str) -> bool:
+    return any(value is True for value in read_path(obj, path))
 
 
 def _patch(path: str, *, value: bool, uid: str) -> Object:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from typing import Protocol, TypeVar
 
-from webhook.groups import has_ended
+from webhook.groups import has_ended, node_of
 from webhook.model.groups import SCHEDULING_GROUP
 from webhook.model.objects import Object, ObjectKey, metadata_of
 from webhook.model.snapshot import Snapshot
@@ -70,7 +70,7 @@ class MemberIndex:
             _forget(self._names, (key.namespace, before.name), key.name)
         if after is not None:
             self._names[key.namespace, after.name].add(key.name)
-        self._move((before, node_of(old)), (after, node_of(new)))
+        self._move((before, node_of(old or {})), (after, node_of(new or {})))
 
     def _move(self, before: tuple[ObjectKey | None, str], after: tuple[ObjectKey | None, str]) -> None:
         if before == after:
@@ -98,11 +98,6 @@ def group_of(key: ObjectKey, pod: Object | None) -> ObjectKey | None:
     reference = ((pod or {}).get("spec") or {}).get("schedulingGroup") or {}
     name = str(reference.get("podGroupName") or "")
     return ObjectKey(*_GROUP, key.namespace, name) if name else None
-
-
-def node_of(pod: Object | None) -> str:
-    """Return the node of a pod; empty where it has none."""
-    return str(((pod or {}).get("spec") or {}).get("nodeName") or "")
 
 
 def _owner_uid(pod_group: Object | None) -> str:

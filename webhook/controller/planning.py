@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from webhook.admission import Asker, PolicySet, recorded_bound, request_for
-from webhook.groups import GroupProblem, is_native, plan_recorded, read_path, repaired_quorum, seen_keys
+from webhook.groups import JOB_QUORUM, GroupProblem, is_native, plan_recorded, read_path, repaired_quorum, seen_keys
 from webhook.model.groups import GroupPlan, PlannedGroup
 from webhook.model.objects import Object
 from webhook.model.policies import DisruptionSpec
 from webhook.model.snapshot import Snapshot
 from webhook.rules import ClusterView, Situation, World
-
-_JOB_QUORUM = "spec.scheduling.schedulingPolicy.gang.minCount"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ class Planning:
 
 def _as_said_on_job(group: PlannedGroup, job: Object) -> PlannedGroup:
     """Return the group with the quorum that its Job says, where that is lower than we would ever set it: it is its owner's."""
-    said = next((int(value) for value in read_path(job, _JOB_QUORUM) if isinstance(value, int)), None)
+    said = next((int(value) for value in read_path(job, JOB_QUORUM) if isinstance(value, int)), None)
     if said is None or group.min_count is None or said >= repaired_quorum(group.min_count, job):
         return group
     return replace(group, min_count=said)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from webhook.controller.members import MemberIndex, group_of, node_of
+from webhook.controller.members import MemberIndex, group_of
+from webhook.groups import condition, node_of
 from webhook.model.disruption import Loss, LossCause
 from webhook.model.groups import SCHEDULING_GROUP
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.objects import Object, ObjectKey, metadata_of, uid_of
 from webhook.preemption import BUDGET_KIND, loss_of_gone
 
 MOST_LOSSES = 64
@@ -53,7 +54,7 @@ class Sightings:
                     self._losses.pop(key, None)
                 return Concern((key,))
             case _:
-                return Concern(self._members.owned_by(str(metadata_of(new or old or {}).get("uid") or "")))
+                return Concern(self._members.owned_by(uid_of(new or old or {})))
 
     def losses(self, group: ObjectKey) -> Collection[Loss]:
         """Return the members of a group that were seen to go."""
@@ -79,7 +80,7 @@ class Sightings:
         is_going = _is_going(new) and not _is_going(old)
         if is_going or new is None:
             self._remember(group, new or old or {})
-        return Concern((group,), at_once=bool(node_of(new or old)) and is_going)
+        return Concern((group,), at_once=bool(node_of(new or old or {})) and is_going)
 
     def _remember(self, group: ObjectKey, pod: Object) -> None:
         """Remember how a pod was lost: as it was seen first, unless it says more by now."""
@@ -111,6 +112,4 @@ def _is_going(pod: Object | None) -> bool:
 
 def _life(node: Object) -> tuple[object, ...]:
     """Return what of a node says whether it lives."""
-    conditions: list[Object] = (node.get("status") or {}).get("conditions") or []
-    ready = next((each for each in conditions if each.get("type") == "Ready"), {})
-    return (node.get("spec") or {}).get("taints"), ready.get("status")
+    return (node.get("spec") or {}).get("taints"), (condition(node, "Ready") or {}).get("status")

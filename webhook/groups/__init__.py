@@ -53,11 +53,12 @@ if TYPE_CHECKING:
     from webhook.groups.orphans import plan_orphans
     from webhook.groups.owners import owners_above
     from webhook.groups.plan import plan_group
-    from webhook.groups.quorum import is_draining_queue, repaired_quorum, still_to_run
-    from webhook.groups.states import age_seconds, has_ended, is_finished, is_suspended, members_of
+    from webhook.groups.quorum import JOB_QUORUM, is_draining_queue, repaired_quorum, still_to_run
+    from webhook.groups.states import age_seconds, condition, has_ended, is_finished, is_suspended, is_true, members_of, node_of
 
 __all__ = [
     "IGNORED_GROUPS",
+    "JOB_QUORUM",
     "NO_GROUP_OBJECTS",
     "Cause",
     "CompiledGroup",
@@ -76,6 +77,7 @@ __all__ = [
     "choose_route",
     "compile_workload",
     "composite_object",
+    "condition",
     "find_member",
     "foreign_manager",
     "foreign_system",
@@ -96,11 +98,13 @@ __all__ = [
     "is_record_of_its_own",
     "is_recorded_for_pods",
     "is_suspended",
+    "is_true",
     "is_whole",
     "members_of",
     "missing_groups",
     "name_for_pods",
     "native_group",
+    "node_of",
     "obstacle_to_haste",
     "owners_above",
     "place_recorded",
@@ -154,8 +158,17 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             "orphans": ("plan_orphans",),
             "owners": ("owners_above",),
             "plan": ("plan_group",),
-            "quorum": ("is_draining_queue", "repaired_quorum", "still_to_run"),
-            "states": ("age_seconds", "has_ended", "is_finished", "is_suspended", "members_of"),
+            "quorum": ("JOB_QUORUM", "is_draining_queue", "repaired_quorum", "still_to_run"),
+            "states": (
+                "age_seconds",
+                "condition",
+                "has_ended",
+                "is_finished",
+                "is_suspended",
+                "is_true",
+                "members_of",
+                "node_of",
+            ),
         },
     )
     """Commands that read and judge once start without what only the controller asks."""

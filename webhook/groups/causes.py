@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from webhook.groups.states import is_true, node_of
 from webhook.model.groups import PlannedGroup
 from webhook.model.objects import Object, metadata_of
 
@@ -32,7 +33,7 @@ def why_waiting(group: PlannedGroup, pod_group: Object | None, members: Sequence
 
 
 def _causes(group: PlannedGroup, pod_group: Object | None, members: Sequence[Object]) -> Iterator[Cause]:
-    waiting = [pod for pod in members if not (pod.get("spec") or {}).get("nodeName")]
+    waiting = [pod for pod in members if not node_of(pod)]
     if pod_group is None:
         if members:
             yield _missing(group, len(members))
@@ -47,9 +48,7 @@ def _causes(group: PlannedGroup, pod_group: Object | None, members: Sequence[Obj
 
 def _has_started(pod_group: Object, members: Sequence[Object]) -> bool:
     """Tell whether the group was scheduled once: the condition never goes back, but a PodGroup made anew has none."""
-    conditions = (pod_group.get("status") or {}).get("conditions") or ()
-    scheduled = any(c.get("type") == INITIALLY_SCHEDULED and c.get("status") == "True" for c in conditions)
-    return scheduled or any((pod.get("spec") or {}).get("nodeName") for pod in members)
+    return is_true(pod_group, INITIALLY_SCHEDULED) or any(node_of(pod) for pod in members)
 
 
 def _missing(group: PlannedGroup, count: int) -> Cause:

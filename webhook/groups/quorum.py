@@ -13,6 +13,9 @@ from webhook.groups.native import is_job
 from webhook.model.groups import PlannedGroup
 from webhook.model.objects import Object
 
+JOB_QUORUM = "spec.scheduling.schedulingPolicy.gang.minCount"
+"""Where a Job whose controller makes its PodGroup says the quorum."""
+
 
 def repaired_quorum(asked: int, workload: Object, *, succeeded: int = 0) -> int:
     """Return the quorum that can still be met; ``asked`` where the workload runs nothing now, or is no Job.

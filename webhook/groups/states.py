@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from webhook.model.objects import Object, metadata_of
@@ -21,6 +21,22 @@ def is_finished(workload: Object) -> bool:
     """Tell whether a workload has ended by its conditions: what Jobs, JobSets and Kubeflow's kinds say."""
     conditions = (workload.get("status") or {}).get("conditions") or ()
     return any(c.get("type") in _ENDS and c.get("status") == "True" for c in conditions)
+
+
+def condition(obj: Object, kind: str) -> Object | None:
+    """Return the condition of a type in an object's status, or None."""
+    conditions: Iterable[Object] = (obj.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == kind), None)
+
+
+def is_true(obj: Object, kind: str) -> bool:
+    """Tell whether an object has a condition of a type, and it is True."""
+    return (condition(obj, kind) or {}).get("status") == "True"
+
+
+def node_of(pod: Object) -> str:
+    """Return the name of the node that a pod is bound to; empty where it has none."""
+    return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
 def members_of(pod_group: str, namespace: str, snapshot: Snapshot) -> Iterator[Object]:

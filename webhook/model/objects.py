@@ -88,6 +88,11 @@ def metadata_of(obj: Object) -> Object:
     return found if isinstance(found, dict) else {}
 
 
+def uid_of(obj: Object) -> str:
+    """Return an object's UID; empty where it has none."""
+    return str(metadata_of(obj).get("uid") or "")
+
+
 def version_of(obj: Object) -> int:
     """Return an object's resourceVersion, which may be compared with others of its kind since 1.35 (KEP-5504); 0: none."""
     found = str(metadata_of(obj).get("resourceVersion") or "")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from webhook.groups import has_ended
+from webhook.groups import condition, has_ended
 from webhook.model.objects import Object, controller_of, labels_of, metadata_of
 from webhook.model.policies import DisruptionSpec
 from webhook.model.snapshot import Bucket
@@ -132,8 +132,7 @@ def _unfit(budget: Object, pods: list[Object]) -> BudgetsHold | None:
 def _unsynced(budget: Object) -> BudgetsHold | None:
     meta, status = metadata_of(budget), budget.get("status") or {}
     name = meta.get("name")
-    conditions: list[Object] = status.get("conditions") or []
-    allowed = next((one for one in conditions if one.get("type") == "DisruptionAllowed"), {})
+    allowed = condition(budget, "DisruptionAllowed") or {}
     if allowed.get("reason") == "SyncFailed":
         return BudgetsHold(
             because=f"PodDisruptionBudget {name} could not be computed: {allowed.get('message', '')}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from webhook.groups import condition
 from webhook.model.disruption import LossCause
 from webhook.model.objects import Object, metadata_of
 from webhook.preemption.facts import GroupFacts
@@ -56,7 +57,7 @@ def _absence(name: str, facts: GroupFacts) -> DeadNode | None:
 
 
 def _silence(node: Object, now: datetime) -> DeadNode | None:
-    name, ready = metadata_of(node).get("name"), _ready(node)
+    name, ready = metadata_of(node).get("name"), condition(node, "Ready") or {}
     taints = {str(taint.get("key")): taint for taint in (node.get("spec") or {}).get("taints") or ()}
     if not taints and ready.get("status") != "Unknown":
         return None  # as nearly all are
@@ -69,8 +70,3 @@ def _silence(node: Object, now: datetime) -> DeadNode | None:
     since = moment(ready.get("lastTransitionTime")) or moment((taints.get(_UNREACHABLE) or {}).get("timeAdded")) or now
     said = str(ready.get("message") or "its kubelet reports nothing")
     return DeadNode(cause=LossCause.NODE_SILENT, since=since, message=f"Node {name} is silent: {said}", is_gone=False)
-
-
-def _ready(node: Object) -> Object:
-    conditions: list[Object] = (node.get("status") or {}).get("conditions") or []
-    return next((one for one in conditions if one.get("type") == "Ready"), {})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from webhook.groups import Cause, is_job, is_suspended
+from webhook.groups import Cause, is_job, is_suspended, is_true
 from webhook.groups.catalogue import CATALOGUE
 from webhook.model.disruption import GroupState, Health, Intent
 from webhook.model.objects import Object, metadata_of
@@ -18,7 +18,6 @@ from webhook.preemption.facts import GroupFacts
 from webhook.preemption.foreign import is_held_down
 from webhook.preemption.happenings import Happening
 from webhook.preemption.health import judge_health
-from webhook.preemption.intent import condition
 from webhook.preemption.moments import latest
 from webhook.preemption.rollcall import RollCall, call_roll
 from webhook.preemption.steps import since_restart
@@ -174,7 +173,7 @@ def _with_preemptor(health: Health, events: Sequence[Happening]) -> Health:
 
 
 def _was_started(facts: GroupFacts) -> bool:
-    return (condition(facts.pod_group, "PodGroupInitiallyScheduled") or {}).get("status") == "True"
+    return is_true(facts.pod_group, "PodGroupInitiallyScheduled")
 
 
 def _has_waited(facts: GroupFacts, roll: RollCall) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
+from webhook.groups import node_of
 from webhook.model.disruption import Intent, Loss
 from webhook.model.groups import PlannedGroup
 from webhook.model.objects import Object, ObjectKey, metadata_of
@@ -142,6 +143,6 @@ def _is_followed(key: ObjectKey, snapshot: Snapshot) -> bool:
 
 
 def _nodes(members: Iterable[Object], snapshot: Snapshot) -> Mapping[str, Object]:
-    names = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in members} - {""}
+    names = {node_of(pod) for pod in members} - {""}
     found = {name: snapshot.get(ObjectKey("", "Node", "", name)) for name in names}
     return {name: node for name, node in found.items() if node is not None}

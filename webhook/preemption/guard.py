@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from webhook.groups import has_ended
+from webhook.groups import has_ended, node_of
 from webhook.model.disruption import GroupState
 from webhook.model.groups import SCHEDULING_GROUP
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.objects import Object, ObjectKey, metadata_of, uid_of
 from webhook.model.policies import DisruptionSpec
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import Snapshot
@@ -116,7 +116,7 @@ def judge_eviction(
 
 
 def _takes_something(pod: Object) -> bool:
-    holds_node = bool((pod.get("spec") or {}).get("nodeName"))
+    holds_node = bool(node_of(pod))
     return holds_node and not has_ended(pod) and not metadata_of(pod).get("deletionTimestamp")
 
 
@@ -140,7 +140,7 @@ def _group_of(pod: Object, snapshot: Snapshot) -> tuple[Object, Object] | Passes
 def _judge_member(facts: GroupFacts, policy: str, longest_seconds: float) -> EvictionAnswer:
     health, roll = judge_health(facts), call_roll(facts)
     if health.state is not GroupState.WHOLE:
-        uid = str(metadata_of(facts.pod_group).get("uid") or "")
+        uid = uid_of(facts.pod_group)
         return Passes(because=f"the group is {health.state.value} already", policy=policy, resets=uid)
     if not roll.needed or len(roll.working) > roll.needed:
         return Passes(because="its quorum runs on without the pod", policy=policy)
@@ -161,5 +161,5 @@ def _judge_member(facts: GroupFacts, policy: str, longest_seconds: float) -> Evi
 
 
 def _waits(facts: GroupFacts, policy: str, because: str, limit_seconds: float) -> Waits:
-    uid = str(metadata_of(facts.pod_group).get("uid") or "")
+    uid = uid_of(facts.pod_group)
     return Waits(policy=policy, pod_group=uid, because=because, limit_seconds=limit_seconds)

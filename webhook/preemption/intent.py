@@ -6,14 +6,14 @@ we can read it again. When a restart has ended the condition is False and stays:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from webhook.groups import condition
 from webhook.model.actions import SetCondition
 from webhook.model.disruption import INTENT_CONDITION, Intent, LossCause, Past, RestartOutcome, Step
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.objects import Object, ObjectKey, uid_of
 
 DISRUPTED_CONDITION = "DisruptionTarget"
 """Kubernetes' own word, which kubectl prints with its reason whatever its status: it is taken away when it is not true."""
@@ -40,7 +40,7 @@ def write_intent(pod_group: Object, intent: Intent) -> SetCondition:
     """Return the write that records how far a restart has come."""
     return SetCondition(
         key=ObjectKey.of(pod_group),
-        uid=_uid(pod_group),
+        uid=uid_of(pod_group),
         type=INTENT_CONDITION,
         status=True,
         word=intent.step.value,
@@ -54,7 +54,7 @@ def write_past(pod_group: Object, past: Past) -> SetCondition:
     """Return the write that records how a restart ended."""
     return SetCondition(
         key=ObjectKey.of(pod_group),
-        uid=_uid(pod_group),
+        uid=uid_of(pod_group),
         type=INTENT_CONDITION,
         status=False,
         word=_ENDS[past.outcome],
@@ -68,7 +68,7 @@ def forget_past(pod_group: Object) -> SetCondition:
     """Return the write that takes the record away: nothing was restarted yet."""
     return SetCondition(
         key=ObjectKey.of(pod_group),
-        uid=_uid(pod_group),
+        uid=uid_of(pod_group),
         type=INTENT_CONDITION,
         status=None,
         reason="no restart was needed",
@@ -79,7 +79,7 @@ def write_disrupted(pod_group: Object, cause: LossCause | None, message: str, no
     """Return the write that marks a PodGroup as disrupted, or takes the mark away where there is no cause."""
     return SetCondition(
         key=ObjectKey.of(pod_group),
-        uid=_uid(pod_group),
+        uid=uid_of(pod_group),
         type=DISRUPTED_CONDITION,
         status=None if cause is None else True,
         word="" if cause is None else cause.value,
@@ -107,12 +107,6 @@ def read_trace(pod_group: Object) -> Trace:
 def is_marked_disrupted(pod_group: Object) -> bool:
     """Tell whether the PodGroup carries DisruptionTarget."""
     return condition(pod_group, DISRUPTED_CONDITION) is not None
-
-
-def condition(obj: Object, kind: str) -> Object | None:
-    """Return the condition of a type in an object's status, or None."""
-    conditions: Iterable[Object] = (obj.get("status") or {}).get("conditions") or ()
-    return next((each for each in conditions if each.get("type") == kind), None)
 
 
 def _encode(intent: Intent) -> str:
@@ -153,7 +147,3 @@ def _moment(text: str) -> datetime:
     if found.tzinfo is None:
         raise ValueError(f"{text} says no time zone")
     return found
-
-
-def _uid(pod_group: Object) -> str:
-    return str(metadata_of(pod_group).get("uid") or "")

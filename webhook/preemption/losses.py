@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from webhook.groups import has_ended
+from webhook.groups import condition, has_ended, is_true, node_of
 from webhook.model.disruption import Loss, LossCause
 from webhook.model.objects import Object, labels_of, metadata_of
 from webhook.preemption.deadnodes import DeadNode
@@ -45,7 +45,7 @@ def loss_of(pod: Object, dead: DeadNode | None) -> Loss | None:
 
 def loss_of_gone(last: Object, now: datetime) -> Loss | None:
     """Return how a pod was lost that exists no more, by what was last seen of it; None where it had succeeded or had no node."""
-    if _phase(last) == "Succeeded" or not (last.get("spec") or {}).get("nodeName"):
+    if _phase(last) == "Succeeded" or not node_of(last):
         return None
     written = _as_written(last)
     return _loss(last, written.cause, asked_to_go(last) or (written.since if has_ended(last) else now), written.message)
@@ -89,7 +89,7 @@ def _loss(pod: Object, cause: LossCause, since: datetime, message: str) -> Loss:
         cause=cause,
         since=since,
         message=message,
-        node=str((pod.get("spec") or {}).get("nodeName") or ""),
+        node=node_of(pod),
         by=preemptor_in(message),
         index=str(labels_of(pod).get(INDEX_LABEL) or ""),
     )
@@ -102,8 +102,7 @@ def _named(reason: str) -> LossCause:
 
 
 def _disruption_target(pod: Object) -> Object | None:
-    conditions: list[Object] = (pod.get("status") or {}).get("conditions") or []
-    return next((one for one in conditions if one.get("type") == "DisruptionTarget" and one.get("status") == "True"), None)
+    return condition(pod, "DisruptionTarget") if is_true(pod, "DisruptionTarget") else None
 
 
 def _was_survived(target: Object, pod: Object) -> bool:

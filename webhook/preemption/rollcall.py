@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from webhook.groups import is_job, repaired_quorum, still_to_run
+from webhook.groups import is_job, node_of, repaired_quorum, still_to_run
 from webhook.model.disruption import Loss, LossCause
 from webhook.model.objects import Object, labels_of, metadata_of
 from webhook.preemption.deadnodes import absence_ends_seconds, death_of
@@ -59,7 +59,7 @@ class RollCall:
     @property
     def bound(self) -> int:
         """Count the members that hold a node."""
-        return sum(bool(_node_of(pod)) for pod in self.unfinished)
+        return sum(bool(node_of(pod)) for pod in self.unfinished)
 
 
 def call_roll(facts: GroupFacts) -> RollCall:
@@ -67,9 +67,9 @@ def call_roll(facts: GroupFacts) -> RollCall:
     places: dict[str, list[Object]] = {"working": [], "waiting": [], "leaving": [], "succeeded": [], "failed": []}
     seen = {loss.uid: loss for loss in facts.losses}
     losses: list[Loss] = []
-    dead = {name: death_of(name, facts) for name in {_node_of(pod) for pod in facts.members}}
+    dead = {name: death_of(name, facts) for name in {node_of(pod) for pod in facts.members}}
     for pod in facts.members:
-        node = _node_of(pod)
+        node = node_of(pod)
         loss = _as_seen(loss_of(pod, dead[node]), seen.pop(str(metadata_of(pod).get("uid")), None))
         places[_place(pod, loss)].append(pod)
         if loss is not None and node:
@@ -79,7 +79,7 @@ def call_roll(facts: GroupFacts) -> RollCall:
     unsure = [absence_ends_seconds(name, facts) for name in dead]
     return RollCall(
         **{name: tuple(pods) for name, pods in places.items()},
-        losses=_open([*losses, *seen.values()], (pod for place in _RAN for pod in places[place] if _node_of(pod))),
+        losses=_open([*losses, *seen.values()], (pod for place in _RAN for pod in places[place] if node_of(pod))),
         wanted=wanted,
         needed=_needed(facts, succeeded, wanted),
         unsure_seconds=min((seconds for seconds in unsure if seconds is not None), default=None),
@@ -94,17 +94,13 @@ def _as_seen(loss: Loss | None, seen: Loss | None) -> Loss | None:
     return seen if loss is not None and seen is not None and loss.cause is LossCause.FAILED else loss
 
 
-def _node_of(pod: Object) -> str:
-    return str((pod.get("spec") or {}).get("nodeName") or "")
-
-
 def _place(pod: Object, loss: Loss | None) -> str:
     phase = (pod.get("status") or {}).get("phase")
     if phase in ("Succeeded", "Failed"):
         return "succeeded" if phase == "Succeeded" else "failed"
     if loss is not None:
         return "leaving"
-    return "working" if _node_of(pod) else "waiting"
+    return "working" if node_of(pod) else "waiting"
 
 
 def _succeeded(pods: list[Object]) -> int:

@@ -6,19 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from webhook.groups import has_ended, is_job, read_path
+from webhook.groups import JOB_QUORUM, condition, has_ended, is_job, is_true, node_of, read_path
 from webhook.model.actions import Delete, Evict, Resume, SetQuorum, Suspend, Write
 from webhook.model.disruption import Intent, Step
-from webhook.model.objects import Object, ObjectKey, metadata_of
+from webhook.model.objects import Object, ObjectKey, metadata_of, uid_of
 from webhook.preemption.deadnodes import death_of
 from webhook.preemption.facts import GroupFacts
-from webhook.preemption.intent import condition
 from webhook.preemption.moments import created, moment
 from webhook.preemption.quorum import quorum_place, quorum_to_set
 from webhook.preemption.telling import About
 
 _SHOWN = 3
-_JOB_QUORUM = "spec.scheduling.schedulingPolicy.gang.minCount"
 
 
 def about(facts: GroupFacts) -> About:
@@ -62,7 +60,7 @@ def _is_taken_down(pod: Object, intent: Intent) -> bool:
 def is_suspension_seen(facts: GroupFacts) -> bool:
     """Tell whether the Job controller has seen the suspension: resumed earlier, it may never notice (experiments 3.5)."""
     owner = facts.owner or {}
-    return not is_job(owner) or (condition(owner, "Suspended") or {}).get("status") == "True"
+    return not is_job(owner) or is_true(owner, "Suspended")
 
 
 def suspended_for(facts: GroupFacts, seconds: float) -> float | None:
@@ -83,8 +81,7 @@ def repair(facts: GroupFacts) -> tuple[SetQuorum, ...]:
 def suspend(facts: GroupFacts, intent: Intent) -> Suspend:
     """Return the write that takes all members down."""
     key, uid = _owner(facts)
-    reason = f"Its group lost {intent.victim or 'a member'} and is restarted as a whole (restart {intent.id})."
-    return Suspend(key=key, uid=uid, path=facts.spec.suspend_path, reason=reason)
+    return Suspend(key=key, uid=uid, path=facts.spec.suspend_path, reason=_reason(intent))
 
 
 def resume(facts: GroupFacts, reason: str) -> Resume:
@@ -101,48 +98,43 @@ def mend_quorum(facts: GroupFacts) -> tuple[SetQuorum, ...]:
     key, uid = quorum_place(facts)
     if key.kind == "Job" and wanted > (facts.quorum or 0):
         return ()  # the Job controller raises it by itself, unless its owner said a number
-    if key.kind == "Job" and wanted in read_path(facts.owner or {}, _JOB_QUORUM):
+    if key.kind == "Job" and wanted in read_path(facts.owner or {}, JOB_QUORUM):
         return ()  # said already; the Job controller has yet to bring it to the PodGroup
     return (SetQuorum(key=key, uid=uid, min_count=wanted, reason=f"Only {wanted} members are still to run together."),)
 
 
 def evictions(facts: GroupFacts, intent: Intent) -> tuple[Write, ...]:
     """Return evictions of all old members, and deletions of those that nobody can end any more."""
-    reason = f"Its group lost {intent.victim or 'a member'} and is restarted as a whole (restart {intent.id})."
-    evict = (Evict(key=ObjectKey.of(pod), uid=_uid(pod), reason=reason) for pod in old_members(facts, intent.began))
+    evict = (Evict(key=ObjectKey.of(pod), uid=uid_of(pod), reason=_reason(intent)) for pod in old_members(facts, intent.began))
     return (*evict, *forced_deletions(facts))
 
 
 def deletions(facts: GroupFacts, intent: Intent) -> tuple[Write, ...]:
     """Return deletions of the old members that evictions could not take, so that no part of the group is left."""
     reason = f"The others of its group have been evicted, and half a group does no work (restart {intent.id})."
-    return tuple(Delete(key=ObjectKey.of(pod), uid=_uid(pod), reason=reason) for pod in old_members(facts, intent.began))
+    return tuple(Delete(key=ObjectKey.of(pod), uid=uid_of(pod), reason=reason) for pod in old_members(facts, intent.began))
 
 
 def forced_deletions(facts: GroupFacts) -> tuple[Write, ...]:
     """Return deletions without grace of members that were deleted on nodes which nobody will ever hear of again."""
     return tuple(
-        Delete(key=ObjectKey.of(pod), uid=_uid(pod), reason=f"{dead.message}, so nobody will confirm its end.", force=True)
+        Delete(key=ObjectKey.of(pod), uid=uid_of(pod), reason=f"{dead.message}, so nobody will confirm its end.", force=True)
         for pod in unfinished(facts)
-        if metadata_of(pod).get("deletionTimestamp") and (dead := death_of(_node(pod), facts)) is not None and dead.is_gone
+        if metadata_of(pod).get("deletionTimestamp") and (dead := death_of(node_of(pod), facts)) is not None and dead.is_gone
     )
 
 
 def names_of(pods: Iterable[Object]) -> str:
     """Name pods, the first few with their nodes."""
-    names = [f"{metadata_of(pod).get('name')} on node {_node(pod)}" for pod in pods]
+    names = [f"{metadata_of(pod).get('name')} on node {node_of(pod)}" for pod in pods]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
+def _reason(intent: Intent) -> str:
+    return f"Its group lost {intent.victim or 'a member'} and is restarted as a whole (restart {intent.id})."
+
+
 def _owner(facts: GroupFacts) -> tuple[ObjectKey, str]:
     owner = facts.owner or {}
-    return ObjectKey.of(owner), _uid(owner)
-
-
-def _node(pod: Object) -> str:
-    return str((pod.get("spec") or {}).get("nodeName") or "")
-
-
-def _uid(obj: Object) -> str:
-    return str(metadata_of(obj).get("uid") or "")
+    return ObjectKey.of(owner), uid_of(owner)

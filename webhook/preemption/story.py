@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from webhook.groups import recorded_names, why_waiting
+from webhook.groups import is_true, node_of, recorded_names, why_waiting
 from webhook.model.groups import SCHEDULING_GROUP, PlannedGroup
 from webhook.model.objects import Object, ObjectKey, controller_of, metadata_of
 from webhook.model.ownership import controllers_above
@@ -18,7 +18,7 @@ from webhook.preemption.deadnodes import ABSENT_SECONDS
 from webhook.preemption.diagnosis import diagnose, missing_group, ungrouped
 from webhook.preemption.facts import GroupFacts, gather_facts, owner_of
 from webhook.preemption.happenings import Happening, happenings
-from webhook.preemption.intent import condition, read_trace
+from webhook.preemption.intent import read_trace
 from webhook.preemption.membership import owner_reference
 from webhook.preemption.moments import created
 from webhook.preemption.timeline import newest, timeline
@@ -154,8 +154,8 @@ def _why_ungrouped(target: Object, scene: Scene) -> str:
 def _facts(pod_group: Object, scene: Scene, snapshot: Snapshot, spec_of: Judge, now: datetime) -> GroupFacts:
     owner, name = owner_of(pod_group, snapshot), str(metadata_of(pod_group)["name"])
     named = tuple(pod for pod in scene.pods if _group_name(pod) == name)
-    waiting = [created(pod) for pod in named if not (pod.get("spec") or {}).get("nodeName")]
-    was_started = (condition(pod_group, "PodGroupInitiallyScheduled") or {}).get("status") == "True"
+    waiting = [created(pod) for pod in named if not node_of(pod)]
+    was_started = is_true(pod_group, "PodGroupInitiallyScheduled")
     return gather_facts(
         pod_group,
         named,
@@ -172,7 +172,7 @@ def _absent(pods: Iterable[Object], snapshot: Snapshot, now: datetime) -> Mappin
     """Return the nodes that are not there; one look cannot tell since when, so they count as missing for long enough."""
     if not snapshot.knows("", "Node"):
         return {}
-    nodes = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+    nodes = {node_of(pod) for pod in pods} - {""}
     since = now - timedelta(seconds=ABSENT_SECONDS)
     return {name: since for name in nodes if snapshot.get(ObjectKey("", "Node", "", name)) is None}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from webhook.groups import Cause, is_job, why_waiting
+from webhook.groups import Cause, is_job, node_of, why_waiting
 from webhook.model.groups import PlannedGroup
 from webhook.model.objects import metadata_of
 from webhook.preemption.deadnodes import OUT_OF_SERVICE, death_of
@@ -75,7 +75,7 @@ def _crashing(facts: GroupFacts, roll: RollCall) -> Deadlock | None:
 def _undying(facts: GroupFacts, roll: RollCall) -> Deadlock | None:
     """Find a member that is to go from a dead node: no kubelet will ever say that it went."""
     for pod in roll.leaving:
-        node = str((pod.get("spec") or {}).get("nodeName") or "")
+        node = node_of(pod)
         dead = death_of(node, facts) if metadata_of(pod).get("deletionTimestamp") else None
         if dead is not None:
             because = f"Pod {metadata_of(pod).get('name')} was deleted, but {dead.message}, so nobody confirms that it ended."
