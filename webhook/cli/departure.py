@@ -65,13 +65,7 @@ async def end(api: Api, deployment: ObjectKey, *, patience_seconds: float) -> No
 
 async def delete_by_key(api: Api, keys: Iterable[ObjectKey]) -> list[str]:
     """Delete objects; returns what was there."""
-    removed = []
-    for key in keys:
-        live = await api.find(key)
-        if live is not None:
-            await api.delete(key, uid=str(metadata_of(live)["uid"]))
-            removed.append(f"{key} deleted")
-    return removed
+    return [f"{key} deleted" for key in keys if await api.delete_found(key)]
 
 
 async def _scale_down(api: Api, deployment: ObjectKey) -> Object | None:

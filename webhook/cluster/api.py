@@ -10,7 +10,7 @@ from webhook.cluster.answers import Answer, decode, refusal
 from webhook.cluster.connection import Call, Connection
 from webhook.cluster.mapping import Mapper, Mapping
 from webhook.errors import ClusterError
-from webhook.model.objects import Kind, Object, ObjectKey, metadata_of
+from webhook.model.objects import Kind, Object, ObjectKey, metadata_of, uid_of
 
 JsonPatch: TypeAlias = list[Object]
 """Operations of RFC 6902."""
@@ -140,6 +140,13 @@ class Api:
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
         await self._write("delete", str(key), Call("DELETE", await self._path(key), _DRY_RUN if dry_run else (), options))
+
+    async def delete_found(self, key: ObjectKey) -> bool:
+        """Delete the object that has this name now; returns whether there was one."""
+        live = await self.find(key)
+        if live is not None:
+            await self.delete(key, uid=uid_of(live))
+        return live is not None
 
     async def evict(self, key: ObjectKey, *, uid: str = "", dry_run: bool = False) -> None:
         """Evict a pod: deleted if its disruption budgets allow it, else 429."""

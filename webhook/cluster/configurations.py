@@ -39,13 +39,7 @@ class WebhookConfigurations:
 
     async def delete(self) -> tuple[ObjectKey, ...]:
         """Take our configurations away; returns the keys of those that were there."""
-        removed = []
-        for key in self._keys:
-            live = await self._api.find(key)
-            if live is not None:
-                await self._api.delete(key, uid=str(metadata_of(live)["uid"]))
-                removed.append(key)
-        return tuple(removed)
+        return tuple([key for key in self._keys if await self._api.delete_found(key)])
 
     async def published(self) -> tuple[bytes, ...]:
         """Return the caBundle (PEM; empty if unset) of every webhook of ours that is registered."""
