@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 from tests.rules.building import FakeWorld
 from webhook.admission import PolicySet
@@ -117,8 +117,31 @@ class Holder:
     current: PolicySet
 
 
+class Running:
+    """Loops that run while a test looks at them."""
+
+    def loops(self) -> Coroutine[Any, Any, None]:
+        """Return what runs."""
+        raise AssertionError("whoever has loops says which")
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self.loops())
+        await self.settle()  # so that what a test puts from now on is seen as a change
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        assert self._task.cancelled()
+
+    async def settle(self) -> None:
+        """Let everything run that can run now."""
+        for _ in range(50):
+            await asyncio.sleep(0)
+
+
 @dataclass
-class Bench:
+class Bench(Running):
     """A controller with fakes around it."""
 
     feed: FakeFeed
@@ -147,17 +170,5 @@ class Bench:
         feed.put(*objects)
         return cls(feed, actor, holder, made, gates)
 
-    async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self.controller.run())
-        await self.settle()  # so that what a test puts from now on is seen as a change
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
-        await asyncio.wait({self._task})
-        assert self._task.cancelled()
-
-    async def settle(self) -> None:
-        """Let everything run that can run now."""
-        for _ in range(50):
-            await asyncio.sleep(0)
+    def loops(self) -> Coroutine[Any, Any, None]:
+        return self.controller.run()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 from tests.admission.attaching import bound
 from tests.builders import pod
-from tests.controller.fakes import QUICK, FakeFeed, Holder
+from tests.controller.fakes import QUICK, FakeFeed, Holder, Running
 from tests.controller.test_upkeep import GROUP, JOB, NATIVE_JOB, OURS, native_pod_group
 from tests.groups.building import compiled
 from tests.rules.building import FakeWorld
@@ -129,7 +129,7 @@ class Counted:
         raise AssertionError("whoever leads says so")
 
 
-class Bench:
+class Bench(Running):
     """A keeper with fakes around it."""
 
     def __init__(self, *objects: Object, policies: PolicySet = POLICIES, pause: float = 0.01, **settings: Any) -> None:
@@ -147,20 +147,8 @@ class Bench:
         )
         self.feed.put(*objects)
 
-    async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self.keeper.run())
-        await self.settle()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
-        await asyncio.wait({self._task})
-        assert self._task.cancelled()
-
-    async def settle(self) -> None:
-        """Let everything run that can run now."""
-        for _ in range(50):
-            await asyncio.sleep(0)
+    def loops(self) -> Coroutine[Any, Any, None]:
+        return self.keeper.run()
 
     def take_all_away(self) -> None:
         """What the Job controller does with a suspended Job."""

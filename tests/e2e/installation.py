@@ -7,8 +7,9 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from tests.controlplane.client import ApiError, Client, wait_for
@@ -178,9 +179,16 @@ class Installation:
 
 
 @contextmanager
-def running(cluster: ControlPlane, policies: Path, directory: Path, *command: str) -> Iterator[Installation]:
-    """Run a webhook (``serve`` if nothing is said) beside a control plane; its logs are printed, for the report of a failure."""
+def running(
+    cluster: ControlPlane, policies: Path, directory: Path, *command: str, called: Callable[[Client], bool] | None = None
+) -> Iterator[Installation]:
+    """Run a webhook (``serve`` if nothing is said) beside a control plane; its logs are printed, for the report of a failure.
+
+    ``called`` tells whether the API server calls it, where the policies are not those that ``Installation.is_called`` asks for.
+    """
     made = Installation(cluster, policies, directory)
+    if called is not None:
+        made.is_called = partial(called, made.client)  # type: ignore[method-assign]  # asked by start_webhook
     try:
         made.start_webhook(*command)
         yield made

@@ -20,7 +20,7 @@ from tests.controlplane.nodes import SLOW_LABEL
 from tests.controlplane.plan import MANAGED, NATIVE
 from tests.controlplane.watch import watching
 from tests.e2e.disruptions import SCENES
-from tests.e2e.installation import SYSTEM_NAMESPACE, Installation
+from tests.e2e.installation import SYSTEM_NAMESPACE, Installation, running
 from tests.e2e.staging import Gang, Stage, holds
 
 Object = dict[str, Any]
@@ -44,16 +44,13 @@ def flags(route: str) -> tuple[str, ...]:
 @pytest.fixture(scope="module")
 def installed(route: str, flags: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """Webhook and one controller."""
-    with ControlPlane(gates=ROUTES[route][0]) as cluster:
-        made = Installation(cluster, ROOT / "policies", tmp_path_factory.mktemp(route))
-        try:
-            made.start_webhook("serve", *flags)
-            made.start_controller(*flags)
-            made.wait_for_leader()
-            yield made
-        finally:
-            made.close()
-            print(made.logs())
+    with (
+        ControlPlane(gates=ROUTES[route][0]) as cluster,
+        running(cluster, ROOT / "policies", tmp_path_factory.mktemp(route), "serve", *flags) as made,
+    ):
+        made.start_controller(*flags)
+        made.wait_for_leader()
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.controlplane.client import PODS, ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound
-from tests.e2e.installation import Installation, labelled_job
+from tests.e2e.installation import Installation, labelled_job, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60.0
@@ -28,15 +28,9 @@ def installed(cluster: ControlPlane, directory: Path, on_eviction: str, *flags: 
     text = path.read_text()
     assert text.count("onEviction: Finish") == 1
     path.write_text(text.replace("onEviction: Finish", f"onEviction: {on_eviction}"))
-    made = Installation(cluster, policies, directory)
-    made.is_called = lambda: is_guarded(cluster.client)  # type: ignore[method-assign]  # there are no other webhooks to wait for
-    try:
-        made.start_webhook("serve", *flags)
+    with running(cluster, policies, directory, "serve", *flags, called=is_guarded) as made:  # there is no other to wait for
         made.start_controller()
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 def is_guarded(client: Client) -> bool:

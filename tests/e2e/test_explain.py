@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.controlplane.client import PODS, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound
-from tests.e2e.installation import COMMAND, Installation, labelled_job
+from tests.e2e.installation import COMMAND, Installation, labelled_job, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60.0
@@ -29,16 +29,10 @@ def installed(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFact
     directory = tmp_path_factory.mktemp("explain")
     policies = directory / "policies"
     shutil.copytree(ROOT / "policies/gang/labelled-jobs", policies / "labelled-jobs")
-    made = Installation(control_plane, policies, directory)
-    made.is_called = lambda: is_stamped(control_plane.client)  # type: ignore[method-assign]  # there is one policy, so one webhook
-    try:
-        made.start_webhook()
+    with running(control_plane, policies, directory, called=is_stamped) as made:  # there is one policy, so one webhook
         made.start_controller("--no-restarts")
         made.wait_for_leader()
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 def is_stamped(client: Client) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.controlplane.client import NAMESPACES, PODS, wait_for
 from tests.controlplane.cluster import ControlPlane
-from tests.e2e.installation import Installation
+from tests.e2e.installation import Installation, running
 from tests.e2e.staging import Stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,13 +23,8 @@ def installed(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Installat
     path = policies / "gang/labelled-jobs/policy.yaml"
     path.write_text(path.read_text().replace("    maxRestarts: 10\n", "    maxRestarts: 10\n    fastRestart: true\n"))
     (tmp_path / "logs").mkdir()
-    made = Installation(control_plane, policies, tmp_path / "logs")
-    try:
-        made.start_webhook("run")
+    with running(control_plane, policies, tmp_path / "logs", "run") as made:
         yield made
-    finally:
-        made.close()
-        print(made.logs())
 
 
 def test_a_group_that_was_lost_at_once_comes_back_and_its_namespace_can_go(installed: Installation, namespace: str) -> None:

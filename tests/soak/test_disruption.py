@@ -11,7 +11,7 @@ import pytest
 
 from tests.controlplane.cluster import ControlPlane
 from tests.e2e.disruptions import SCENES
-from tests.e2e.installation import Installation
+from tests.e2e.installation import Installation, running
 from tests.e2e.test_disruption import ROUTES, play
 from tests.soak.reaper import FilledUpError, Reaper
 from tests.soak.scene import Scene
@@ -25,17 +25,11 @@ TRIES = 5
 @pytest.fixture(params=ROUTES)
 def installed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
     gates, flags = ROUTES[request.param]
-    with ControlPlane(gates=gates) as cluster:
-        made = Installation(cluster, ROOT / "policies", tmp_path)
-        try:
-            made.start_webhook("serve", *flags)
-            for _ in range(2):
-                made.start_controller(*flags)
-            made.wait_for_leader()
-            yield made
-        finally:
-            made.close()
-            print(made.logs())
+    with ControlPlane(gates=gates) as cluster, running(cluster, ROOT / "policies", tmp_path, "serve", *flags) as made:
+        for _ in range(2):
+            made.start_controller(*flags)
+        made.wait_for_leader()
+        yield made
 
 
 @pytest.mark.timeout(7200)
