@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, assert_never
 
 from webhook.cel import access, calls, logic, loops, structs
@@ -185,11 +186,8 @@ class Planner:
 
     def _plan_choice(self, node: Conditional, rest: Sequence[access.Step]) -> Closure:
         test = self.plan(node.test)
-        branches = [
-            self._plan_apart(branch, lambda part: self._plan_attribute(part, rest)) for branch in (node.then, node.otherwise)
-        ]
-        then, otherwise = (logic.charge(closure, due) if due else closure for closure, due in branches)
-        return logic.choose(test, then, otherwise)
+        plan = partial(self._plan_attribute, rest=rest)
+        return logic.choose(test, self._plan_arm(node.then, plan), self._plan_arm(node.otherwise, plan))
 
     def _plan_plain_way(self, start: Closure, steps: Sequence[access.Step]) -> Closure:
         fields = [field for field in (self._constants.get(key) for key, _ in steps) if type(field) is str]
