@@ -167,7 +167,7 @@ def path_of(resource: str, namespace: str = "", *rest: str) -> str:
     return "/".join(parts)
 
 
-def wait_for(probe: Callable[[], Found], *, seconds: float = 20.0, what: str = "") -> Found:
+def wait_for(probe: Callable[[], Found], *, seconds: float = 60.0, what: str = "") -> Found:
     """Return the first true result of ``probe``; AssertionError with its last result when the time is over."""
     deadline = time.monotonic() + seconds
     while True:

@@ -122,7 +122,7 @@ class Gang:
         assert set(begun) & set(_ID.findall(self.told("GroupRestarted")))
         group = self.group()
         assert self.told("GroupRestarted", group["metadata"]["name"])
-        wait_for(lambda: not self.condition("DisruptionTarget"), seconds=10, what="the mark of disruption is gone")
+        wait_for(lambda: not self.condition("DisruptionTarget"), what="the mark of disruption is gone")
         assert self.condition("gangwarden.dev/Restart")["status"] == "False"
         self.alive()
         return pods

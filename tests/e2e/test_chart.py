@@ -104,6 +104,13 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
             yield Node(cluster, kubelet, directory)
 
 
+@pytest.fixture(autouse=True)
+def cleared(node: Node) -> Iterator[None]:
+    """Leave no release behind: a test that failed half way must not fail the ones after it."""
+    yield
+    node.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", f"--timeout={HELM_SECONDS}s")
+
+
 @pytest.fixture
 def older(tmp_path: Path) -> Path:
     """The older chart, with the permissions that the processes need."""
@@ -116,9 +123,9 @@ def older(tmp_path: Path) -> Path:
 def assert_gangs_are_judged(node: Node, namespace: str, name: str) -> None:
     """Create a gang that gets its group, and one that is refused for its shape."""
     client = node.client
-    wait_for(lambda: is_stamped(client, namespace), seconds=30, what="a labelled Job gets its stamp")
+    wait_for(lambda: is_stamped(client, namespace), what="a labelled Job gets its stamp")
     client.create(labelled_job(name, namespace))
-    wait_for(lambda: f"{name}-" in " ".join(groups(client, namespace)), seconds=30, what="the controller makes the group")
+    wait_for(lambda: f"{name}-" in " ".join(groups(client, namespace)), what="the controller makes the group")
     refused = labelled_job("refused", namespace)
     refused["metadata"]["annotations"] = {"gangwarden.dev/min-count": "9"}
     with pytest.raises(ApiError, match=r"gangwarden.dev. denied the request.*min-count"):
@@ -246,7 +253,7 @@ def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_j
         assert "PodGroup" in node.kubelet.log_of("gangwarden-cleanup"), "the hook makes what no controller made"
         assert any(name.startswith("orphan-") for name in groups(client, namespace))
         assert [client.get(JOBS, namespace, name)["spec"]["suspend"] for name in ("first", "second")] == [True, False]
-        assert wait_for(lambda: remains(client) == [] or None, seconds=30, what=f"nothing remains of {remains(client)}")
+        assert wait_for(lambda: remains(client) == [] or None, what=f"nothing remains of {remains(client)}")
         after = client.create(labelled_job("after", namespace), dry_run=True)
         assert "schedulingGroup" not in after["spec"]["template"]["spec"]
 
@@ -282,7 +289,7 @@ def test_in_two_namespaces_with_policies_and_a_certificate_of_ours_roles_there_a
         assert "forbidden" not in node.kubelet.logs().lower()
         node.helm("uninstall", RELEASE, "--wait", f"--timeout={HELM_SECONDS}s")
         kept = {"v1/secrets ours", "v1/configmaps our-policies"}
-        wait_for(lambda: set(remains(client)) == kept, seconds=30, what=f"what is not of the chart stays, {remains(client)}")
+        wait_for(lambda: set(remains(client)) == kept, what=f"what is not of the chart stays, {remains(client)}")
 
 
 def given_certificate(node: Node, directory: Path) -> None:

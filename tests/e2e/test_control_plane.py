@@ -57,7 +57,7 @@ def test_with_room_for_three_of_four_none_is_bound(client: Client, namespace: st
     wait_for(is_unschedulable, what="the scheduler has tried the gang")
     assert [pod for pod in client.list(PODS, namespace, labels="job=g") if is_bound(pod)] == []
     client.finish_pod(namespace, client.list(PODS, namespace, labels="job=filler")[0]["metadata"]["name"])
-    wait_for(lambda: len(running(client, namespace)) == 4, seconds=40, what="the gang starts once there is room")
+    wait_for(lambda: len(running(client, namespace)) == 4, what="the gang starts once there is room")
 
 
 def test_a_deleted_pod_fails_first_and_goes_then(client: Client, namespace: str) -> None:

@@ -137,7 +137,7 @@ def test_an_api_server_that_is_away_in_the_middle_costs_only_time(installed: Ins
     stage.room(5)
     gang = stage.gang(labels={SLOW_LABEL: "3s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=30, what="its members are ending")
+    wait_for(lambda: gang.step() == "Awaiting", what="its members are ending")
     installed.cluster.stop("kube-apiserver", kill=True)
     installed.cluster.start("kube-apiserver")
     gang.restarted()

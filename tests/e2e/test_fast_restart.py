@@ -39,7 +39,7 @@ def test_a_group_that_was_lost_at_once_comes_back_and_its_namespace_can_go(insta
         gang.came_back()  # lost as a whole before the keeper looked, it needs no restart of ours; its Job's back-off decides
         gang.alive()
         stage.client.evict(namespace, gang.running()[0]["metadata"]["name"])
-        wait_for(lambda: any(pod["status"]["phase"] == "Failed" for pod in stage.client.list(PODS, namespace)), seconds=30)
+        wait_for(lambda: any(pod["status"]["phase"] == "Failed" for pod in stage.client.list(PODS, namespace)))
         stage.client.delete(NAMESPACES, "", namespace)
         wait_for(lambda: stage.client.find(NAMESPACES, "", namespace) is None, seconds=120, what="the namespace is gone")
     finally:

@@ -22,7 +22,8 @@ from webhook.settings import Settings
 
 _LOG = structlog.get_logger(__name__)
 _TRUST_SECONDS = 10.0
-"""How often the live caBundle is compared with the served certificate: a GitOps tool may overwrite it at any time."""
+"""How often the live configurations are read: a GitOps tool, or the version before ours during a rollout, may write there at
+any time."""
 _RETRY_SECONDS = 2.0
 
 
@@ -113,7 +114,7 @@ class WebhookPart:
         return material
 
     async def _keep(self, endpoint: Endpoint, scope: NamespaceScope, rotator: Rotator, *, stop: asyncio.Event) -> None:
-        """Apply the configurations now, whenever the policies change, and as often as certificates are looked at.
+        """Apply the configurations now, whenever the policies change, and every few seconds.
 
         Others write there as well, and one that was deleted judges nothing. A refusal is told and tried again; a process
         that is about to go leaves them alone, so that whoever takes them away has the last word.
@@ -127,7 +128,7 @@ class WebhookPart:
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), self._profile.settings.check_seconds)
+                await asyncio.wait_for(self._changed.wait(), min(self._profile.settings.check_seconds, _TRUST_SECONDS))
 
     async def _apply(self, endpoint: Endpoint, scope: NamespaceScope, material: Material) -> None:
         bundle = base64.b64encode(material.ca).decode()
