@@ -252,10 +252,34 @@ class Stage:
     def taint(self, node: str, key: str, effect: str = "NoExecute") -> None:
         self.client.patch(NODES, "", node, {"spec": {"taints": [{"key": key, "value": "x", "effect": effect}]}})
 
+    def as_it_stands(self) -> str:
+        """Tell, for the report of a miss, what is there and what was told."""
+        parts = {JOBS: _job_line, POD_GROUPS: _group_line, PODS: _pod_line, EVENTS: _event_line}
+        found = [line(one) for resource, line in parts.items() for one in self.client.list(resource, self.namespace)]
+        return "\n  ".join([f"in {self.namespace}:", *found])
+
     def clear(self) -> None:
         """Take the nodes away; the namespace is its owner's."""
         for name in self.nodes:
             self.client.delete(NODES, "", name)
+
+
+def _job_line(job: Object) -> str:
+    return f"Job {job['metadata']['name']}: suspend {job['spec'].get('suspend')}, {job.get('status')}"
+
+
+def _group_line(group: Object) -> str:
+    return f"PodGroup {group['metadata']['name']}: {group['spec']['schedulingPolicy']}, {group.get('status')}"
+
+
+def _pod_line(pod: Object) -> str:
+    meta, where, phase = pod["metadata"], pod["spec"].get("nodeName"), pod["status"].get("phase")
+    return f"Pod {meta['name']} of {meta['creationTimestamp']}: {phase} on {where}, deleted {meta.get('deletionTimestamp')}"
+
+
+def _event_line(event: Object) -> str:
+    about, when = event["involvedObject"], event.get("firstTimestamp") or event.get("eventTime")
+    return f"{when} {about['kind']} {about['name']}: {event['reason']}: {event.get('message')}"
 
 
 def _now() -> str:

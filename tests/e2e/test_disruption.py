@@ -76,8 +76,9 @@ def play(cluster: ControlPlane, name: str, *, on_miss: Callable[[Stage], None] =
             SCENES[name](stage)
             if cluster.client.find(NAMESPACES, "", namespace) is not None:
                 calm.untouched()
-        except AssertionError:
+        except AssertionError as error:
             on_miss(stage)
+            error.add_note(stage.as_it_stands())
             raise
         finally:
             stage.clear()

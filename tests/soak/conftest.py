@@ -1,4 +1,4 @@
-"""Seeds, counts and the page of a soak."""
+"""Seeds, counts and the record of a soak."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import platform
 import random
 import secrets
 import signal
+import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,13 +20,17 @@ import uvloop
 from tests.controlplane import build
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import Nodes
-from tests.soak.scene import SEED, TIMES, Row, Scene, page
+from tests.soak.record import Row, load, merged, page, to_json
+from tests.soak.scene import SEED, TIMES, Scene
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs" / "results" / "soak.md"
+ROOT = HERE.parents[1]
+RESULTS = ROOT / "docs" / "results"
 SCENE_SECONDS = 900
 ROWS = pytest.StashKey[list[Row]]()
-EXPECTED = pytest.StashKey[int]()
+KNOWN = pytest.StashKey[dict[str, set[str]]]()
+"""The scenes of each file that was collected whole."""
+COMMIT = pytest.StashKey[str]()
 ROOMY = Nodes(cpu="256", pods="1000")
 """Room for every gang of a scene at once: what is looked for are losses, not waiting."""
 
@@ -33,17 +39,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let a polite kill end the session as Ctrl-C does, so that nothing is left behind."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     config.stash[ROWS] = []
+    config.stash[KNOWN] = {}
+    config.stash[COMMIT] = _commit()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark everything in this folder; count it before ``-m`` and ``-k`` choose."""
-    ours = [item for item in items if HERE in item.path.parents]
+    """Mark the scenes in this folder; note which there are before ``-m`` and ``-k`` choose."""
+    ours = [item for item in items if HERE in item.path.parents and "scene" in getattr(item, "fixturenames", ())]
+    known: defaultdict[str, set[str]] = defaultdict(set)
     for item in ours:
         item.add_marker(pytest.mark.soak)
         item.add_marker(pytest.mark.timeout(SCENE_SECONDS * max(1, int(os.environ.get(TIMES) or 1))))
-    everything = {item.path for item in ours} == set(HERE.glob("test_*.py"))
-    config.stash[EXPECTED] = len(ours) if everything else 0
+        known[item.path.name].add(_name(item))
+    if not any("::" in argument for argument in config.args):
+        config.stash[KNOWN] = dict(known)
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -94,17 +104,49 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the page when every scene ran."""
-    rows = session.config.stash[ROWS]
-    if not rows or len(rows) != session.config.stash.get(EXPECTED, 0):
+    """Keep the rows of the scenes that ran, and write the page anew."""
+    new = session.config.stash[ROWS]
+    if not new:
         return
-    versions = f"Python {platform.python_version()}, Kubernetes {build.kubernetes_version()}"
-    cores = len(os.sched_getaffinity(0))
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(rows, date=f"{datetime.now(UTC):%Y-%m-%d %H:%M}", cores=cores, versions=versions), encoding="utf-8")
+    files = {path.name for path in HERE.glob("test_*.py")}
+    rows = merged(load(RESULTS / "soak.json"), new, known=session.config.stash[KNOWN], files=files)
+    (RESULTS / "soak.json").write_text(to_json(rows), encoding="utf-8")
+    (RESULTS / "soak.md").write_text(page(rows), encoding="utf-8")
+
+
+def _name(item: pytest.Item) -> str:
+    return item.name.removeprefix("test_").replace("_", " ").replace("[", ": ").removesuffix("]")
 
 
 def _row(item: pytest.Item, scene: Scene, report: pytest.TestReport) -> Row:
-    name = item.name.removeprefix("test_").replace("_", " ").replace("[", ": ").removesuffix("]")
-    outcome = "skipped" if report.skipped else "**failed**" if report.failed else scene.found or "passed"
-    return Row(scene=name, repetitions=scene.repetitions, outcome=outcome, seed=str(scene.seed), seconds=report.duration)
+    cores = len(os.sched_getaffinity(0))
+    return Row(
+        file=item.path.name,
+        scene=_name(item),
+        repetitions=scene.repetitions,
+        outcome=_outcome(scene, report),
+        seed=str(scene.seed),
+        seconds=report.duration,
+        at=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+        commit=item.config.stash[COMMIT],
+        place=f"{cores} cores, Python {platform.python_version()}, Kubernetes {build.kubernetes_version()}",
+    )
+
+
+def _outcome(scene: Scene, report: pytest.TestReport) -> str:
+    if report.skipped:
+        return "skipped"
+    return f"**failed** {scene.found}".rstrip() if report.failed else scene.found or "passed"
+
+
+def _commit() -> str:
+    """Return the commit that runs, with a plus sign where the tree differs from it; results are no part of it."""
+    try:
+        commit, changed = _git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "-uno", "--", ".", ":!docs/results")
+    except (OSError, subprocess.CalledProcessError):
+        return "none"
+    return commit + "+" * bool(changed)
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_scenes_of_disruption_while_leaders_die(scene: Scene, installed: Install
             played = [(name, pool.submit(play_until_led, installed.cluster, name, reaper, again)) for name in names]
             for name, each in played:
                 if (error := each.exception()) is not None:
-                    missed.append(f"{name}: {error}")
+                    missed.append("\n".join((f"{name}: {error!r}", *getattr(error, "__notes__", ()))))
     finally:
         reaper.end()
     scene.done(
@@ -58,10 +59,18 @@ def test_scenes_of_disruption_while_leaders_die(scene: Scene, installed: Install
 
 
 def play_until_led(cluster: ControlPlane, name: str, reaper: Reaper, again: Counter[str]) -> None:
-    """Play a scene, and again where a Job was quicker than the next leader."""
-    for _ in range(TRIES - 1):
+    """Play a scene, and again where a Job was quicker than the next leader; say when it began and ended, and how."""
+    for left in reversed(range(TRIES)):
+        began, how = datetime.now(UTC), "missed"
         try:
-            return play(cluster, name, on_miss=reaper.explain)
+            play(cluster, name, on_miss=reaper.explain)
+            how = "held"
         except FilledUpError:
+            how = "again"
             again[name] += 1
-    return play(cluster, name)
+            if not left:
+                raise
+        finally:
+            print(f"{began:%H:%M:%S} to {datetime.now(UTC):%H:%M:%S} {name}: {how}", flush=True)
+        if how == "held":
+            return
