@@ -16,6 +16,11 @@ from webhook.certs import Material
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
+_USAGES = (
+    *("content_commitment", "key_encipherment", "data_encipherment", "key_agreement"),
+    *("crl_sign", "encipher_only", "decipher_only"),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Issued:
@@ -41,6 +46,8 @@ class Wish:
     names: tuple[str, ...] = ("gangwarden.test",)
     is_authority: bool = False
     for_servers: bool | None = True
+    signs: bool | None = None
+    """What keyUsage says; None: nothing."""
     start: datetime = NOW - timedelta(days=1)
     end: datetime = NOW + timedelta(days=30)
 
@@ -65,6 +72,9 @@ def issue(wish: Wish, signer: Issued | None = None, key: Key | None = None) -> I
     )
     if wish.is_authority:
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    if wish.signs is not None:
+        others = dict.fromkeys(_USAGES, False)
+        builder = builder.add_extension(x509.KeyUsage(digital_signature=True, key_cert_sign=wish.signs, **others), critical=True)
     if wish.names:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(each) for each in wish.names]), critical=False)
     if wish.for_servers is not None:

@@ -5,9 +5,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
 
-from tests.certs.material import AUTHORITY, NOW, Issued, Wish, issue, material
+from tests.certs.material import AUTHORITY, NOW, Issued, Key, Wish, issue, material
 from webhook.certs import Material, check_material, inspect_material, why_untrusted
 from webhook.certs.material import CERTIFICATES_LIMIT, parse_certificates, parse_key
 from webhook.errors import CertificateError
@@ -15,6 +16,13 @@ from webhook.errors import CertificateError
 ROOT = issue(AUTHORITY)
 OTHER = issue(AUTHORITY.but(name="other"))
 GOOD = issue(Wish(), ROOT)
+MIDDLE = issue(AUTHORITY.but(name="middle"), ROOT)
+UNDER_MIDDLE = issue(Wish(), MIDDLE)
+WEAK = issue(AUTHORITY.but(name="weak"), key=rsa.generate_private_key(65537, 1024))
+NO_SIGNER = issue(AUTHORITY.but(name="no signer", signs=False))
+DER = GOOD.certificate.public_bytes(Encoding.DER)
+DER_KEY = GOOD.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+PKCS12 = pkcs12.serialize_key_and_certificates(b"gangwarden", GOOD.key, GOOD.certificate, [ROOT.certificate], NoEncryption())
 
 
 def test_good_material_passes_with_its_facts() -> None:
@@ -26,11 +34,9 @@ def test_good_material_passes_with_its_facts() -> None:
 
 
 def test_an_intermediate_in_the_chain_is_walked() -> None:
-    middle = issue(AUTHORITY.but(name="middle"), ROOT)
-    leaf = issue(Wish(), middle)
-    assert check_material(material(leaf, ROOT, chain=(middle,)), ["gangwarden.test"], NOW).leaf
+    assert check_material(material(UNDER_MIDDLE, ROOT, chain=(MIDDLE,)), ["gangwarden.test"], NOW).leaf
     with pytest.raises(CertificateError, match="CN=middle, which the CA bundle does not hold"):
-        check_material(material(leaf, ROOT), ["gangwarden.test"], NOW)
+        check_material(material(UNDER_MIDDLE, ROOT), ["gangwarden.test"], NOW)
 
 
 def test_a_star_covers_one_label() -> None:
@@ -40,7 +46,7 @@ def test_a_star_covers_one_label() -> None:
         check_material(leaf, ["a.b.svc.test"], NOW)
 
 
-def leaf(signer: Issued = ROOT, key: rsa.RSAPrivateKey | None = None, **changes: object) -> Material:
+def leaf(signer: Issued = ROOT, key: Key | None = None, **changes: object) -> Material:
     return material(issue(Wish().but(**changes), signer, key), ROOT)
 
 
@@ -73,6 +79,29 @@ def recorded(name: str) -> Material:
         pytest.param(lambda: replace(leaf(), certificate=b"hello"), "tls.crt is not a PEM certificate", id="not PEM"),
         pytest.param(lambda: replace(leaf(), key=b"hello"), "tls.key is not a PEM private key", id="key not PEM"),
         pytest.param(lambda: replace(leaf(), ca_key=OTHER.key_pem()), "ca.key does not belong", id="another authority's key"),
+        pytest.param(lambda: leaf(signer=OTHER), "append the missing intermediates to tls.crt", id="what to do"),
+        pytest.param(
+            lambda: material(GOOD, ROOT, chain=(issue(Wish(name="second"), ROOT),)),
+            "tls.crt holds several serving certificates (gangwarden.test, second); keep one",
+            id="several leaves",
+        ),
+        pytest.param(
+            lambda: replace(material(MIDDLE, ROOT, chain=(UNDER_MIDDLE,)), key=UNDER_MIDDLE.key_pem()),
+            "it belongs to certificate 2, which must come first",
+            id="chain in the wrong order",
+        ),
+        pytest.param(lambda: material(GOOD, WEAK), "ca.crt: weak has an RSA key of 1024 bits", id="weak authority"),
+        pytest.param(
+            lambda: leaf(key=ec.generate_private_key(ec.SECP256K1())), "on the curve secp256k1", id="a curve of its own"
+        ),
+        pytest.param(lambda: material(GOOD, NO_SIGNER), "its keyUsage lacks keyCertSign", id="an authority that may not sign"),
+        pytest.param(lambda: replace(leaf(), certificate=DER), "it is DER; convert it with: openssl x509", id="DER"),
+        pytest.param(lambda: replace(leaf(), key=DER_KEY), "it is DER; convert it with: openssl pkey", id="DER key"),
+        pytest.param(lambda: replace(leaf(), certificate=PKCS12), "it is PKCS#12; convert it with: openssl pkcs12", id="PKCS#12"),
+        pytest.param(lambda: replace(leaf(), key=PKCS12), "it is PKCS#12", id="PKCS#12 for a key"),
+        pytest.param(lambda: replace(leaf(), key=b"\n" * 20_000 + b"x"), "at most 16384 are read", id="a key of many bytes"),
+        pytest.param(lambda: replace(leaf(), certificate=GOOD.pem[:300]), "tls.crt is not a PEM certificate", id="half a PEM"),
+        pytest.param(lambda: replace(leaf(), key=GOOD.key_pem()[:90]), "tls.key is not a PEM private key", id="half a key"),
     ],
 )
 def test_bad_material_is_refused_in_words(given: object, words: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
@@ -26,6 +27,9 @@ CA_FILE, CA_KEY_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.crt", "ca.key", "tls.crt"
 BUNDLE_LIMIT_BYTES = 256 * 1024  # a few public roots beside one's own; a caBundle shares etcd's 1.5 MiB with its object
 KEY_LIMIT_BYTES = 16 * 1024  # an RSA key of 8192 bits takes 6.5 KiB
 CERTIFICATES_LIMIT = 100
+_PKCS12_CONTENT = bytes.fromhex("06092a864886f70d0107")  # the object identifier pkcs-7, with which a PKCS#12 file begins
+_MERGED_LIMIT = 20
+"""Authorities that a merged bundle holds at most: whoever damages the store in a loop must not make it grow for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,7 @@ def parse_certificates(pem: bytes, *, what: str) -> tuple[x509.Certificate, ...]
     try:
         return tuple(x509.load_pem_x509_certificates(pem))
     except ValueError as error:
-        raise CertificateError(f"{what} is not a PEM certificate: {error}") from error
+        raise CertificateError(f"{what} is not a PEM certificate: {_other_form(pem, 'x509') or error}") from error
 
 
 def parse_key(pem: bytes, *, what: str) -> PrivateKey:
@@ -83,11 +87,21 @@ def parse_key(pem: bytes, *, what: str) -> PrivateKey:
         key = load_pem_private_key(pem, password=None)
     except TypeError as error:  # what cryptography raises when a password is needed
         raise CertificateError(f"{what} is encrypted; give it without a password") from error
-    except ValueError as error:
-        raise CertificateError(f"{what} is not a PEM private key") from error
+    except (ValueError, UnsupportedAlgorithm) as error:
+        form = _other_form(pem, "pkey")
+        raise CertificateError(f"{what} is not a PEM private key{form and f': {form}'}") from error
     if not isinstance(key, PrivateKey):
         raise CertificateError(f"{what} is a {type(key).__name__}; use ECDSA, RSA or Ed25519")
     return key
+
+
+def _other_form(content: bytes, tool: str) -> str:
+    """Say what binary form is there in place of PEM, and how to convert it; empty where it is none that is known."""
+    if not content.startswith(b"\x30"):  # every DER structure of ours is a SEQUENCE
+        return ""
+    if _PKCS12_CONTENT in content[:64]:
+        return "it is PKCS#12; convert it with: openssl pkcs12 -in FILE -nodes"
+    return f"it is DER; convert it with: openssl {tool} -inform der -in FILE"
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
@@ -102,9 +116,9 @@ def without(bundle: bytes, unwanted: str) -> bytes:
 
 
 def merged(bundles: Iterable[bytes]) -> bytes:
-    """Return one PEM bundle of all readable certificates, each once."""
+    """Return one PEM bundle of all readable certificates, each once and in this order; of very many, the first."""
     found: dict[x509.Certificate, None] = {}
     for bundle in bundles:
         with contextlib.suppress(CertificateError):
             found.update(dict.fromkeys(parse_certificates(bundle, what="a live CA bundle")))
-    return b"".join(each.public_bytes(Encoding.PEM) for each in found)
+    return b"".join(each.public_bytes(Encoding.PEM) for each in list(found)[:_MERGED_LIMIT])
