@@ -34,10 +34,12 @@ def copies() -> Iterator[tuple[Path, str]]:
     """Yield each file of the chart that has its origin elsewhere, with what it should hold."""
     for folder in NATIVE:
         yield FILES / f"policies/{Path(folder).name}.yaml", (ROOT / "policies" / folder / "policy.yaml").read_text()
-    for process in ("webhook", "controller"):
-        rules = granted("ClusterRole", f"gangwarden-{process}")
+    webhook, controller = (granted("ClusterRole", f"gangwarden-{process}") for process in ("webhook", "controller"))
+    for process, rules in (("webhook", webhook), ("controller", list(_serving(controller, "")))):
         yield FILES / f"rules/{process}-cluster.yaml", _HEAD + written(_split(rules, whole_cluster=True))
         yield FILES / f"rules/{process}.yaml", _HEAD + written(_split(rules, whole_cluster=False))
+    for purpose in ("suspend", "restarts"):
+        yield FILES / f"rules/controller-{purpose}.yaml", _HEAD + written(_serving(controller, purpose))
     trees = granted("ClusterRole", "gangwarden-controller-trees", TREES)
     yield (
         FILES / "rules/controller-trees.yaml",
@@ -57,6 +59,22 @@ def _split(rules: list[Object], *, whole_cluster: bool) -> Iterator[Object]:
         resources = [one for one in rule["resources"] if (one.partition("/")[0] in _WHOLE_CLUSTER) is whole_cluster]
         if resources:
             yield {**rule, "resources": resources}
+
+
+def _serving(rules: list[Object], purpose: str) -> Iterator[Object]:
+    """Yield the part of the rules that serves a purpose, "suspend" or "restarts", or what is needed without either."""
+    for rule in rules:
+        verbs = [verb for verb in rule["verbs"] if _purpose(rule["apiGroups"], rule["resources"], verb) == purpose]
+        if verbs:
+            yield {**rule, "verbs": verbs}
+
+
+def _purpose(groups: list[str], resources: list[str], verb: str) -> str:
+    """Return what a verb is for; a controller that restarts no group follows workloads, and writes groups and events alone."""
+    if resources == ["podgroups/status"] or (groups == [""] and verb in ("create", "delete")):
+        return "restarts"
+    is_of_groups = bool({"scheduling.k8s.io", "events.k8s.io"} & set(groups))
+    return "suspend" if verb in ("get", "patch") and not is_of_groups else ""
 
 
 def written(rules: Iterator[Object]) -> str:

@@ -89,7 +89,46 @@ def test_the_controller_writes_group_objects_events_and_what_a_restart_takes() -
     assert {verb for _, resource, verb in writes if resource in kinds and not resource.endswith("/finalizers")} == {"patch"}
 
 
-@pytest.mark.parametrize("values", [None, {"namespaces": ["team-a"]}, {"certificates": {"mode": "cert-manager"}}], ids=str)
+@pytest.mark.parametrize("namespaces", [[], ["team-a"]], ids=["everywhere", "one namespace"])
+def test_a_controller_that_restarts_nothing_writes_no_workload_and_no_pod(namespaces: list[str]) -> None:
+    role = ("Role", "gangwarden-controller-work", "team-a") if namespaces else ("ClusterRole", "gangwarden-controller")
+    idle, full = (
+        permissions(named(render({"namespaces": namespaces, "controller": {"restarts": restarts}}), *role)["rules"])
+        for restarts in (False, True)
+    )
+    assert (
+        idle
+        < full
+        == permissions(rule for rule in granted("ClusterRole", "gangwarden-controller"))
+        - (
+            {("", "namespaces", verb) for verb in ("list", "watch")} | {("", "nodes", verb) for verb in ("list", "watch")}
+            if namespaces
+            else set()
+        )
+    )
+    writes = {one for one in idle if one[2] not in ("get", "list", "watch") and not one[1].endswith("/finalizers")}
+    assert {(group, resource) for group, resource, _ in writes} == {
+        (SCHEDULING, "podgroups"), (SCHEDULING, "workloads"), ("events.k8s.io", "events"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("namespaces", [[], ["team-a"]], ids=["everywhere", "one namespace"])
+def test_uninstalling_it_may_still_resume_what_a_restart_left(namespaces: list[str]) -> None:
+    objects = render({"namespaces": namespaces, "controller": {"restarts": False}})
+    given = permissions(named(objects, "ClusterRole", "gangwarden-resume")["rules"])
+    assert {verb for _, _, verb in given} == {"get", "patch"}
+    assert ("batch", "jobs", "patch") in given
+    bindings = [one for one in objects if one.get("roleRef", {}).get("name") == "gangwarden-resume"]
+    kind = "RoleBinding" if namespaces else "ClusterRoleBinding"
+    assert [(one["kind"], one["metadata"].get("namespace")) for one in bindings] == [(kind, *(namespaces or [None]))]
+    assert all(one["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete" for one in bindings)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [None, {"namespaces": ["team-a"]}, {"controller": {"restarts": False}}, {"certificates": {"mode": "cert-manager"}}],
+    ids=str,
+)
 def test_no_role_lets_its_holder_become_more_than_it_is(values: Object | None) -> None:
     for role in [one for one in render(values) if one["kind"].endswith("Role")]:
         for group, resource, verb in permissions(role["rules"]):

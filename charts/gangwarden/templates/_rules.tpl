@@ -2,6 +2,10 @@
 {{- define "gangwarden.rules" -}}
 {{- $ := index . 0 -}}
 {{ $.Files.Get (printf "files/rules/%s.yaml" (index . 1)) | trim }}
+{{- if and (eq (index . 1) "controller") $.Values.controller.restarts }}
+{{ $.Files.Get "files/rules/controller-suspend.yaml" | trim }}
+{{ $.Files.Get "files/rules/controller-restarts.yaml" | trim }}
+{{- end }}
 {{- if and (eq (index . 1) "controller") (has "CompositePodGroup" $.Values.enableAlpha) }}
 {{ $.Files.Get "files/rules/controller-trees.yaml" | trim }}
 {{- end }}
