@@ -277,6 +277,26 @@ def test_evictions_are_tried_again_and_at_last_the_rest_is_deleted() -> None:
     assert words(plan(group, at=late)) == ["Delete train-1", "Delete train-2", "Delete train-3"]
 
 
+def test_the_next_leader_tries_evictions_for_as_long_before_it_deletes() -> None:
+    group = lost().with_spec(suspend_path="")
+    turn = plan(group, at=intent(Step.EVICTING, step_since=ago(70)), is_inherited=True)
+    assert words(turn) == ["Evict train-1", "Evict train-2", "Evict train-3"]
+    assert turn.intent is not None
+    assert words(plan(group, at=replace(turn.intent, step_since=ago(61)))) == [
+        "Delete train-1",
+        "Delete train-2",
+        "Delete train-3",
+    ]
+
+
+def test_the_next_leader_does_not_count_those_that_the_restart_took_as_lost() -> None:
+    group = lost().doomed(2, "PreemptionByScheduler", since=-30).deleted(2, since=-30).deleted(1, since=-5)
+    turn = plan(group, at=intent(Step.EVICTING), is_inherited=True)
+    begun = next(tell.message for tell in turn.tells if tell.reason == "GroupRestarting")
+    assert begun.startswith("Pod train-2 ")
+    assert "lost as well: train-0. " in begun
+
+
 def test_new_members_are_not_evicted() -> None:
     group = Group().with_spec(suspend_path="").run().replaced(0, created=-5, node="n0")
     for index in range(4):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from webhook.model.actions import Tell, Write
-from webhook.model.disruption import GroupState, Health, Intent, LossCause, Past, RestartOutcome, Step
+from webhook.model.disruption import GroupState, Health, Intent, Loss, LossCause, Past, RestartOutcome, Step
 from webhook.model.objects import Object
 from webhook.preemption.budgets import BudgetsHold, judge_budgets
 from webhook.preemption.facts import GroupFacts
@@ -100,7 +100,13 @@ def plan_restart(seen: Seen) -> Turn:
     turn = _STEPS[intent.step](seen, intent)
     if not seen.is_inherited or intent.step not in _UNTOLD:
         return turn
-    return replace(turn, tells=(*tell_begun(about(seen.facts), intent, seen.health, preemptor=seen.preemptor), *turn.tells))
+    known = replace(seen.health, losses=tuple(loss for loss in seen.health.losses if _is_before(loss, intent)))
+    return replace(turn, tells=(*tell_begun(about(seen.facts), intent, known, preemptor=seen.preemptor), *turn.tells))
+
+
+def _is_before(loss: Loss, intent: Intent) -> bool:
+    """Tell whether a member was lost before the restart began: whoever went since may have been taken down by it."""
+    return loss.pod == intent.victim or loss.since < intent.began
 
 
 def plan_abandon(seen: Seen, because: str) -> Turn:
@@ -268,6 +274,8 @@ def _resuming(seen: Seen, intent: Intent) -> Turn:
 
 def _evicting(seen: Seen, intent: Intent) -> Turn:
     facts = seen.facts
+    if seen.is_inherited:  # while nobody led nothing was tried
+        intent = _at(seen, intent, Step.EVICTING, note=intent.note)
     if old_members(facts, intent.began):
         blocked = _passed(seen, intent) > _BLOCKED_SECONDS
         writes = deletions(facts, intent) if blocked else evictions(facts, intent)
