@@ -9,7 +9,7 @@ from contextlib import suppress
 from tests.controlplane.client import JOBS, NAMESPACES, NODES, PODS, ApiError, wait_for
 from tests.controlplane.nodes import SLOW_LABEL
 from tests.controlplane.scenes import is_bound
-from tests.e2e.staging import WHOLE_SECONDS, Gang, Stage, holds
+from tests.e2e.staging import STEP_SECONDS, WHOLE_SECONDS, Gang, Stage, holds
 
 ALONE = "3"
 """CPUs of a pod that leaves no room for a second one on its node."""
@@ -45,7 +45,7 @@ def a_node_falls_silent(stage: Stage) -> None:
     stage.run_by_hand(gang.pod_on(dark))
     gang.start()
     wait_for(lambda: gang.step() == "Awaiting", seconds=WHOLE_SECONDS, what="its silence is noticed")
-    wait_for(lambda: [pod["spec"]["nodeName"] for pod in gang.pods()] == [dark], seconds=60, what="the others are down")
+    wait_for(lambda: [pod["spec"]["nodeName"] for pod in gang.pods()] == [dark], seconds=STEP_SECONDS, what="the others are down")
     stage.cordon(stage.nodes[3], back=True)
     holds(lambda: [pod["spec"].get("nodeName") for pod in gang.pods()] == [dark])
     stage.taint(dark, "node.kubernetes.io/out-of-service")
@@ -122,8 +122,8 @@ def slow_members_end_while_only_a_part_would_fit(stage: Stage) -> None:
         stage.label_pod(pod["metadata"]["name"], SLOW_LABEL, "8s")
         stage.cordon(pod["spec"]["nodeName"])
     stage.client.delete(PODS, stage.namespace, quick["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Forming", seconds=60, what="it was resumed")
-    wait_for(lambda: len(gang.pods()) == 4, seconds=60, what="the Job made its pods")
+    wait_for(lambda: gang.step() == "Forming", seconds=STEP_SECONDS, what="it was resumed")
+    wait_for(lambda: len(gang.pods()) == 4, seconds=STEP_SECONDS, what="the Job made its pods")
     holds(lambda: not gang.running())
     stage.cordon(*stage.nodes, back=True)
     gang.restarted()
@@ -137,7 +137,7 @@ def a_late_member_fails_after_others_have_succeeded(stage: Stage) -> None:
         stage.client.finish_pod(stage.namespace, name)
     wait_for(lambda: gang.job()["status"].get("succeeded") == 2, what="the Job counts them")
     stage.client.finish_pod(stage.namespace, third, "Failed")
-    wait_for(lambda: len(gang.new()) == 1, seconds=60, what="its replacement runs")
+    wait_for(lambda: len(gang.new()) == 1, seconds=STEP_SECONDS, what="its replacement runs")
     assert gang.group()["spec"]["schedulingPolicy"]["gang"]["minCount"] == 2
     assert fourth in {pod["metadata"]["name"] for pod in gang.running()}
     assert not gang.told("GroupRestarting")
@@ -147,7 +147,7 @@ def a_late_member_fails_after_others_have_succeeded(stage: Stage) -> None:
 def a_namespace_is_deleted_in_the_middle(stage: Stage) -> None:
     gang = stage.gang(labels={SLOW_LABEL: "5s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=60, what="its members are ending")
+    gang.goes_down()
     stage.client.delete(NAMESPACES, "", stage.namespace)
     wait_for(lambda: stage.client.find(NAMESPACES, "", stage.namespace) is None, seconds=120, what="the namespace is gone")
 
@@ -163,16 +163,16 @@ def a_group_ends_while_its_nodes_are_drained(stage: Stage) -> None:
         stage.drain(node)
     stage.client.finish_pod(stage.namespace, names[3])
     stage.drain(last)
-    wait_for(lambda: _is_complete(gang), seconds=60, what="the Job is complete")
+    wait_for(lambda: _is_complete(gang), seconds=STEP_SECONDS, what="the Job is complete")
     assert not gang.told("GroupRestarting")
 
 
 def a_person_suspends_it_before_it_is_whole(stage: Stage) -> None:
     gang = stage.gang()
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Forming", seconds=60, what="it was resumed")
+    wait_for(lambda: gang.step() == "Forming", seconds=STEP_SECONDS, what="it was resumed")
     stage.client.patch(JOBS, stage.namespace, gang.name, {"spec": {"suspend": True}})
-    wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=60, what="the end is told")
+    wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=STEP_SECONDS, what="the end is told")
     assert "somebody suspended it" in gang.told("GroupRestartAbandoned")
     holds(lambda: gang.job()["spec"]["suspend"] is True)
     stage.client.patch(JOBS, stage.namespace, gang.name, {"spec": {"suspend": False}})
@@ -182,7 +182,7 @@ def a_person_suspends_it_before_it_is_whole(stage: Stage) -> None:
 def a_person_resizes_it_in_the_middle(stage: Stage) -> None:
     gang = stage.gang(labels={SLOW_LABEL: "4s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=60, what="its members are ending")
+    gang.goes_down()
     stage.client.patch(JOBS, stage.namespace, gang.name, {"spec": {"parallelism": 3, "completions": 3}})
     gang.restarted(size=3)
     wait_for(lambda: gang.group()["spec"]["schedulingPolicy"]["gang"]["minCount"] == 3, what="the quorum is its size")
@@ -196,7 +196,7 @@ def a_tool_sets_the_suspension_back(stage: Stage) -> None:
     tool.start()
     try:
         stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-        wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=60, what="the end is told")
+        wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=STEP_SECONDS, what="the end is told")
         holds(lambda: gang.step() != "Awaiting", times=40)
     finally:
         ended.set()
@@ -209,10 +209,10 @@ def a_tool_sets_the_suspension_back(stage: Stage) -> None:
 def kueue_takes_it_over_in_the_middle(stage: Stage) -> None:
     gang = stage.gang(labels={SLOW_LABEL: "6s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", seconds=60, what="its members are ending")
+    gang.goes_down()
     change = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "batch"}}}
     stage.client.patch(JOBS, stage.namespace, gang.name, change)
-    wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=60, what="the end is told")
+    wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=STEP_SECONDS, what="the end is told")
     assert "Kueue" in gang.told("GroupRestartAbandoned")
     holds(lambda: gang.job()["spec"]["suspend"] is True)
 
@@ -229,17 +229,17 @@ def _held_by_budget(stage: Stage, words: str) -> Gang:
     lost = gang.running()[0]
     stage.cordon(lost["spec"]["nodeName"])
     stage.client.delete(PODS, stage.namespace, lost["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Holding", seconds=60, what="it is held")
-    wait_for(lambda: words in gang.told("GroupHeld"), seconds=60, what="the budget is named")
-    wait_for(lambda: len(gang.pods()) == 4, seconds=60, what="the Job made another pod")
+    wait_for(lambda: gang.step() == "Holding", seconds=STEP_SECONDS, what="it is held")
+    wait_for(lambda: words in gang.told("GroupHeld"), seconds=STEP_SECONDS, what="the budget is named")
+    wait_for(lambda: len(gang.pods()) == 4, seconds=STEP_SECONDS, what="the Job made another pod")
     holds(lambda: len(gang.running()) == 3 and gang.job()["spec"].get("suspend") is not True)
     return gang
 
 
 def _comes_back_when_there_is_room(stage: Stage, gang: Gang) -> None:
     """See that all go once they may, that none comes back while one has no room, and then all do."""
-    wait_for(lambda: gang.step() == "Forming", seconds=60, what="it was restarted")
-    wait_for(lambda: len(gang.pods()) == 4, seconds=60, what="the Job made its pods")
+    wait_for(lambda: gang.step() == "Forming", seconds=STEP_SECONDS, what="it was restarted")
+    wait_for(lambda: len(gang.pods()) == 4, seconds=STEP_SECONDS, what="the Job made its pods")
     holds(lambda: not gang.running())
     stage.cordon(*stage.nodes, back=True)
     gang.restarted()

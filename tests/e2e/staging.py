@@ -17,8 +17,9 @@ from tests.controlplane.scenes import is_bound
 from tests.e2e.installation import labelled_job
 
 Object = dict[str, Any]
-STARTED_SECONDS, WHOLE_SECONDS = 60.0, 150.0
-"""A Job makes its next pods 10 s after one failed; the rest is room for a busy machine."""
+STARTED_SECONDS, STEP_SECONDS, WHOLE_SECONDS = 120.0, 120.0, 150.0
+"""A Job makes its next pods 10 s after one failed, and the Lease of a dead leader takes 15 s; the rest is room for a busy
+machine."""
 TOGETHER_SECONDS = 3.0
 """Members that the scheduler binds in one go are written within this time, also by a busy one."""
 PLACE = "gangwarden.test/stage"
@@ -114,7 +115,9 @@ class Gang:
         """Wait until it is whole again, and see that this came about all at once and was told."""
         pods = self.came_back(size=size, seconds=seconds)
         ended = wait_for(
-            lambda: self.told("GroupRestarted") or self.told("GroupRestartAbandoned"), seconds=60, what="its end is told"
+            lambda: self.told("GroupRestarted") or self.told("GroupRestartAbandoned"),
+            seconds=STEP_SECONDS,
+            what="its end is told",
         )
         assert self.told("GroupRestarted"), ended
         begun = _ID.findall(self.told("GroupRestarting"))
@@ -136,6 +139,13 @@ class Gang:
         """Return how far a restart has come; empty where none is under way."""
         found = self.condition("gangwarden.dev/Restart")
         return str(found["reason"]) if found.get("status") == "True" else ""
+
+    def goes_down(self) -> None:
+        """Wait until its Job is suspended for a restart.
+
+        Not for the step that follows: where the leader dies just then, the next one may find all members ended and skip it.
+        """
+        wait_for(lambda: self.job()["spec"].get("suspend") is True, seconds=STEP_SECONDS, what="its members are ending")
 
     def together(self, pods: list[Object]) -> None:
         moments = [_scheduled(pod) for pod in pods]

@@ -38,16 +38,15 @@ def test_scenes_of_disruption_while_leaders_die(scene: Scene, installed: Install
     flags = ROUTES[request.node.callspec.params["installed"]][1]
     names = [name for name in SCENES for _ in range(scene.often(ROUNDS))]
     scene.random.shuffle(names)
-    again, missed = Counter[str](), []
+    again = Counter[str]()
     reaper = Reaper(installed, flags, scene)
     reaper.start()
+    pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            played = [(name, pool.submit(play_until_led, installed.cluster, name, reaper, again)) for name in names]
-            for name, each in played:
-                if (error := each.exception()) is not None:
-                    missed.append("\n".join((f"{name}: {error!r}", *getattr(error, "__notes__", ()))))
+        played = [(name, pool.submit(play_until_led, installed.cluster, name, reaper, again)) for name in names]
+        missed = [f"{name}: {error!r}" for name, each in played if (error := each.exception()) is not None]
     finally:
+        pool.shutdown(cancel_futures=True)
         reaper.end()
     scene.done(
         f"{len(names)} scenes of {len(SCENES)} kinds, {len(reaper.lapses)} leaders killed meanwhile,"
@@ -70,6 +69,9 @@ def play_until_led(cluster: ControlPlane, name: str, reaper: Reaper, again: Coun
             again[name] += 1
             if not left:
                 raise
+        except AssertionError as error:
+            print("\n".join((repr(error), *getattr(error, "__notes__", ()))), flush=True)
+            raise
         finally:
             print(f"{began:%H:%M:%S} to {datetime.now(UTC):%H:%M:%S} {name}: {how}", flush=True)
         if how == "held":
