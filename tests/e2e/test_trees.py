@@ -96,9 +96,28 @@ def test_the_jobs_of_a_job_set_are_a_group_each_and_start_together(installed: In
     assert bound(client, namespace, "train") == []
     client.finish_pod(namespace, client.list(PODS, namespace, labels="job=filler")[0]["metadata"]["name"])
     wait_for(lambda: len(bound(client, namespace, "train")) == 4, seconds=PATIENCE_SECONDS, what="all of both Jobs are bound")
+    a_member_takes_its_own_group_with_it(client, namespace)
     client.delete(JOB_SETS, namespace, "train")
     client.delete(JOBS, namespace, "filler")
     wait_for(lambda: is_gone(client, namespace, JOBS), seconds=PATIENCE_SECONDS, what="all is gone")
+
+
+def a_member_takes_its_own_group_with_it(client: Client, namespace: str) -> None:
+    """Take one of the workers: all three go and come back, and the driver, whose group is whole, stays."""
+
+    def uids(part: str) -> set[str]:
+        return {pod["metadata"]["uid"] for pod in bound(client, namespace, "train") if part in pod["metadata"]["name"]}
+
+    driver, first = uids("driver"), uids("workers")
+    lost = next(pod for pod in bound(client, namespace, "train") if pod["metadata"]["uid"] in first)
+    client.evict(namespace, lost["metadata"]["name"])
+
+    def came_back() -> bool:
+        now = uids("workers")
+        return len(now) == 3 and not now & first
+
+    wait_for(came_back, seconds=3 * PATIENCE_SECONDS, what="all workers are new ones")
+    assert uids("driver") == driver
 
 
 def test_leader_and_workers_of_a_replica_are_a_group_each_and_start_together(installed: Installation, namespace: str) -> None:
