@@ -1,6 +1,6 @@
 """A stand-in for the kubelet of one node: pods of our image become local processes, each on a loopback address of its own.
 
-It does what a chart relies on and no more: ServiceAccount tokens, ConfigMaps as files, readiness by HTTP, exit
+It does what a chart relies on and no more: ServiceAccount tokens, ConfigMaps and image volumes as files, readiness by HTTP, exit
 codes, restarts, termination by SIGTERM. What it leaves out: images, cgroups, liveness, init containers. Pods have addresses
 that the API server takes (it refuses loopback ones in EndpointSlices); ``real_address`` says where they listen.
 """
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -35,6 +36,8 @@ PLACEMENT: Object = {"nodeSelector": {TAINT: "here"}, "tolerations": [{"key": TA
 LEASES = "coordination.k8s.io/v1/leases"
 LOOK_SECONDS = 0.1
 LEASE_SECONDS = 5.0
+UNREADY_AFTER = 3
+"""Probes in a row that must fail, as for the kubelet by default: on a busy machine one alone says nothing."""
 _HOST_FLAGS = {"serve": "--host", "controller": "--status-host"}
 """On a node each pod has a network of its own; here each gets an address, and must not listen on all."""
 
@@ -50,7 +53,12 @@ class Running:
     process: subprocess.Popen[bytes] | None = None
     restarts: int = 0
     is_ready: bool = False
+    unanswered: int = 0
     is_over: bool = False
+    is_leaving: bool = False
+    is_told: bool = False
+    """Whether the API server has heard how it is; what failed is told again at the next look."""
+    code: int | None = None
     not_before: float = 0.0
     token: str = field(default="", repr=False)
 
@@ -63,8 +71,11 @@ class Running:
 class Kubelet:
     """Runs the pods of one node while the ``with`` block lasts."""
 
-    def __init__(self, cluster: ControlPlane, directory: Path, *, images: tuple[str, ...]) -> None:
-        self._cluster, self._directory, self._images = cluster, directory, images
+    def __init__(
+        self, cluster: ControlPlane, directory: Path, *, images: tuple[str, ...], volumes: Mapping[str, Path] | None = None
+    ) -> None:
+        """``volumes`` says which folder an image volume is, by the image's reference."""
+        self._cluster, self._directory, self._images, self._volumes = cluster, directory, images, dict(volumes or {})
         self._net = f"127.{random.randrange(20, 250)}.{random.randrange(256)}"
         self._pods: dict[str, Running] = {}
         self._stop = threading.Event()
@@ -99,8 +110,8 @@ class Kubelet:
             _end(running)
 
     def real_address(self, ip: str) -> str:
-        """Return the loopback address behind the address of a pod."""
-        return next(running.address for running in self._pods.values() if running.ip == ip)
+        """Return the loopback address behind the address of a pod; of one that is gone an address where nobody listens."""
+        return next((running.address for running in list(self._pods.values()) if running.ip == ip), f"{self._net}.255")
 
     def logs(self) -> str:
         """Return the ends of the logs of all pods, also of those that are gone."""
@@ -114,10 +125,10 @@ class Kubelet:
         client, renewed = self._cluster.client, 0.0
         try:
             while not self._stop.wait(LOOK_SECONDS):
-                if time.monotonic() - renewed > LEASE_SECONDS:
-                    _renew_lease(client)
-                    renewed = time.monotonic()
-                with contextlib.suppress(requests.ConnectionError, requests.Timeout):
+                with _tried_again():
+                    if time.monotonic() - renewed > LEASE_SECONDS:
+                        _renew_lease(client)
+                        renewed = time.monotonic()
                     self._look(client)
         except BaseException as error:  # told by the test: a thread that dies alone leaves a riddle
             self.failure = error
@@ -135,20 +146,21 @@ class Kubelet:
                     raise
 
     def _sync(self, client: Client, uid: str, pod: Object) -> None:
+        is_leaving = bool(pod["metadata"].get("deletionTimestamp"))
         running = self._pods.get(uid)
-        if running is None:
-            if not pod["metadata"].get("deletionTimestamp"):
-                self._pods[uid] = running = self._admit(client, pod)
-                self._start(client, running)
-                self._tell(client, running)
-            else:
+        if running is None or running.process is None:
+            if is_leaving:
                 _delete(client, pod)
-            return
+                return
+            self._pods[uid] = running = running or self._admit(client, pod)
+            self._start(client, running)
         running.pod = pod
-        if pod["metadata"].get("deletionTimestamp"):
+        if is_leaving:
             self._terminate(client, running)
         elif not running.is_over:
             self._watch(client, running)
+        if not running.is_told:
+            self._tell(client, running)
 
     def _admit(self, client: Client, pod: Object) -> Running:
         image = pod["spec"]["containers"][0]["image"]
@@ -157,13 +169,16 @@ class Kubelet:
         directory = self._directory / f"{self._count:02}-{pod['metadata']['name']}"
         directory.mkdir(parents=True)
         made = Running(pod, directory, ip=f"10.88.0.{self._count}", address=f"{self._net}.{self._count}")
+        (directory / "volumes").mkdir()
         for volume in pod["spec"].get("volumes", []):
             self._fill(client, pod["metadata"]["namespace"], volume, directory / "volumes" / volume["name"])
         return made
 
-    @staticmethod
-    def _fill(client: Client, namespace: str, volume: Object, folder: Path) -> None:
-        folder.mkdir(parents=True)
+    def _fill(self, client: Client, namespace: str, volume: Object, folder: Path) -> None:
+        if "image" in volume:
+            folder.symlink_to(self._volumes[volume["image"]["reference"]])
+            return
+        folder.mkdir()
         if "configMap" in volume:
             data = client.get("v1/configmaps", namespace, volume["configMap"]["name"]).get("data", {})
             for name, text in data.items():
@@ -216,40 +231,37 @@ class Kubelet:
         assert running.process is not None
         code = running.process.poll()
         if code is None:
-            ready = _answers(running)
+            running.unanswered = 0 if _answers(running) else running.unanswered + 1
+            ready = running.unanswered == 0 or (running.is_ready and running.unanswered < UNREADY_AFTER)
             if ready != running.is_ready:
-                running.is_ready = ready
-                self._tell(client, running)
-            return
-        if running.pod["spec"]["restartPolicy"] == "Always":
+                running.is_ready, running.is_told = ready, False
+        elif running.pod["spec"]["restartPolicy"] == "Always":
             self._restart(client, running)
-            return
-        running.is_over, running.is_ready = True, False
-        self._tell(client, running, code=code)
+        else:
+            running.is_over, running.is_ready, running.code, running.is_told = True, False, code, False
 
     def _restart(self, client: Client, running: Running) -> None:
         if running.not_before == 0.0:
-            running.not_before, running.is_ready = time.monotonic() + 1.0, False
-            self._tell(client, running)
+            running.not_before, running.is_ready, running.is_told = time.monotonic() + 1.0, False, False
         elif time.monotonic() > running.not_before:
-            running.not_before, running.restarts = 0.0, running.restarts + 1
             self._start(client, running)
+            running.not_before, running.restarts = 0.0, running.restarts + 1
 
     def _terminate(self, client: Client, running: Running) -> None:
         assert running.process is not None
-        if running.process.poll() is None:
-            if not running.is_over:
-                running.is_over, running.is_ready = True, False
-                running.not_before = time.monotonic() + (running.pod["metadata"].get("deletionGracePeriodSeconds") or 0)
-                running.process.send_signal(signal.SIGTERM)
-                self._tell(client, running)
-            elif time.monotonic() > running.not_before:
+        if running.process.poll() is not None:
+            _delete(client, running.pod)
+        elif running.is_leaving:
+            if time.monotonic() > running.not_before:
                 running.process.kill()
-            return
-        _delete(client, running.pod)
+        else:
+            running.is_leaving, running.is_ready, running.is_told = True, False, False
+            running.not_before = time.monotonic() + (running.pod["metadata"].get("deletionGracePeriodSeconds") or 0)
+            running.process.send_signal(signal.SIGTERM)
 
     @staticmethod
-    def _tell(client: Client, running: Running, *, code: int | None = None) -> None:
+    def _tell(client: Client, running: Running) -> None:
+        code = running.code
         phase = "Running" if code is None else "Succeeded" if code == 0 else "Failed"
         since = running.pod.get("status", {}).get("startTime") or _now()
         state: Object = {"running": {"startedAt": since}}
@@ -271,6 +283,19 @@ class Kubelet:
                 "containerStatuses": [{**container, "ready": running.is_ready, "restartCount": running.restarts, "state": state}],
             },
         )
+        running.is_told = True
+
+
+@contextlib.contextmanager
+def _tried_again() -> Iterator[None]:
+    """Let an API server be away or busy for a moment: the next look tries again, as a kubelet does."""
+    try:
+        yield
+    except requests.RequestException:
+        pass
+    except ApiError as error:
+        if error.status not in (409, 429) and error.status < 500:
+            raise
 
 
 def _answers(running: Running) -> bool:

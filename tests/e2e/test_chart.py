@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -27,11 +28,13 @@ from tests.e2e.installation import COMMAND, SYSTEM_NAMESPACE, labelled_job
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART, OLDER = ROOT / "charts/gangwarden", Path(__file__).with_name("older")
-IMAGE = "gangwarden:0.1.0"
+IMAGE, CHECKOUT = "gangwarden:0.1.0", "registry.example.com/policies:1"
 RELEASE = "gangwarden"
 HELM_SECONDS = 150
 AT_ONCE = {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 2}}}
+SINGLE = PLACEMENT | {"replicas": 1}
 PLACED = {"webhook": PLACEMENT | AT_ONCE, "controller": PLACEMENT | {"replicas": 1}, "hooks": PLACEMENT}
+LEASES = "coordination.k8s.io/v1/leases"
 ADMISSION, RBAC = "admissionregistration.k8s.io/v1", "rbac.authorization.k8s.io/v1"
 WHOLE_CLUSTER = (
     *(f"{ADMISSION}/{kind}webhookconfigurations" for kind in ("mutating", "validating")),
@@ -48,7 +51,7 @@ IN_NAMESPACES = (
     "v1/serviceaccounts",
     "apps/v1/deployments",
     "batch/v1/jobs",
-    "coordination.k8s.io/v1/leases",
+    LEASES,
     "policy/v1/poddisruptionbudgets",
     "networking.k8s.io/v1/networkpolicies",
 )
@@ -57,6 +60,7 @@ CUSTOM = {
     "cert-manager.io": {"Certificate": "certificates", "Issuer": "issuers"},
     "monitoring.coreos.com": {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"},
 }
+LEFT_OVER = ("gangwarden-certs", "gangwarden-controller", "ours", "our-policies", "labeller")
 NOT_OURS = {"kube-root-ca.crt", "default", "param-holder.gangwarden.dev"}
 
 
@@ -67,8 +71,8 @@ class Node:
         self.cluster, self.kubelet, self.directory = cluster, kubelet, directory
         self.client: Client = cluster.client
 
-    def helm(self, *arguments: str | Path, values: Object | None = None) -> str:
-        """Run Helm; a failure shows its words and the logs of all pods."""
+    def helm(self, *arguments: str | Path, values: Object | None = None, fails: bool = False) -> str:
+        """Run Helm and return what it said; an end that was not expected shows that and the logs of all pods."""
         given = self.directory / "values.json"
         given.write_text(json.dumps(values or {}))
         more = ["--values", given] if values is not None else []
@@ -81,7 +85,7 @@ class Node:
             check=False,
         )
         said = done.stdout + done.stderr
-        assert done.returncode == 0, f"helm {arguments[0]}: {said}\n{self.kubelet.failure!r}\n{self.kubelet.logs()}"
+        assert (done.returncode != 0) is fails, f"helm {arguments[0]}: {said}\n{self.kubelet.failure!r}\n{self.kubelet.logs()}"
         return said
 
     def change(self, verb: str, *arguments: str | Path, values: Object | None = None) -> None:
@@ -96,19 +100,24 @@ class Node:
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     directory = tmp_path_factory.mktemp("node")
+    volumes = {CHECKOUT: ROOT / "policies"}
     with ServiceProxy() as proxy, ControlPlane(egress_config=proxy.config) as cluster:
         labels = {"pod-security.kubernetes.io/enforce": "restricted"}
         cluster.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE, "labels": labels}})
-        with Kubelet(cluster, directory / "pods", images=(IMAGE,)) as kubelet:
+        with Kubelet(cluster, directory / "pods", images=(IMAGE,), volumes=volumes) as kubelet:
             proxy.lead_to(cluster.client, kubelet.real_address)
             yield Node(cluster, kubelet, directory)
 
 
 @pytest.fixture(autouse=True)
 def cleared(node: Node) -> Iterator[None]:
-    """Leave no release behind: a test that failed half way must not fail the ones after it."""
+    """Leave nothing behind: a test that failed half way must not fail the ones after it."""
     yield
-    node.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", f"--timeout={HELM_SECONDS}s")
+    node.helm("uninstall", RELEASE, "--ignore-not-found", "--no-hooks", "--wait", f"--timeout={HELM_SECONDS}s")
+    for resource in (*WHOLE_CLUSTER, "v1/secrets", "v1/configmaps", LEASES):
+        namespace = "" if resource in WHOLE_CLUSTER else SYSTEM_NAMESPACE
+        for name in (RELEASE, *LEFT_OVER):
+            node.client.delete(resource, namespace, name)
 
 
 @pytest.fixture
@@ -128,8 +137,11 @@ def assert_gangs_are_judged(node: Node, namespace: str, name: str) -> None:
     wait_for(lambda: f"{name}-" in " ".join(groups(client, namespace)), what="the controller makes the group")
     refused = labelled_job("refused", namespace)
     refused["metadata"]["annotations"] = {"gangwarden.dev/min-count": "9"}
-    with pytest.raises(ApiError, match=r"gangwarden.dev. denied the request.*min-count"):
-        client.create(refused, dry_run=True)
+
+    def refusal() -> re.Match[str] | None:
+        return re.search(r"gangwarden.dev. denied the request.*min-count", client.attempt(refused)[0])
+
+    wait_for(refusal, what="a gang of an impossible shape is refused")  # API servers learn of configurations one by one
 
 
 def is_stamped(client: Client, namespace: str) -> bool:
@@ -141,7 +153,7 @@ def is_stamped(client: Client, namespace: str) -> bool:
 def take_down(client: Client, component: str) -> None:
     """End every replica, and see them gone."""
     client.patch(DEPLOYMENTS, SYSTEM_NAMESPACE, f"gangwarden-{component}", {"spec": {"replicas": 0}})
-    wait_for(lambda: pods(client, component) == [], seconds=60, what=f"no {component} is left")
+    wait_for(lambda: pods(client, component) == [], seconds=120, what=f"no {component} is left")
 
 
 def pods(client: Client, component: str) -> list[Object]:
@@ -273,14 +285,13 @@ def test_in_two_namespaces_with_policies_and_a_certificate_of_ours_roles_there_a
             "data": {f"{name}.yaml": text for name, text in files.items()},
         }
     )
-    single = PLACEMENT | {"replicas": 1}
     with node.cluster.namespace() as inside, node.cluster.namespace() as other, node.cluster.namespace() as outside:
         values = {
             "namespaces": [inside, other],
             "certificates": {"mode": "given", "secretName": "ours"},
             "policies": {"source": "configMap", "configMap": "our-policies"},
-            "webhook": single,
-            "controller": single,
+            "webhook": SINGLE,
+            "controller": SINGLE | {"restarts": False},
             "hooks": PLACEMENT,
         }
         node.change("install", CHART, values=values)
@@ -292,9 +303,57 @@ def test_in_two_namespaces_with_policies_and_a_certificate_of_ours_roles_there_a
         wait_for(lambda: set(remains(client)) == kept, what=f"what is not of the chart stays, {remains(client)}")
 
 
+@pytest.mark.timeout(400)
+def test_changes_that_fail_leave_what_works_and_an_end_without_hooks_is_mended_by_hand(node: Node) -> None:
+    client = node.client
+    volume = {"source": "volume", "volume": {"image": {"reference": CHECKOUT}}, "path": "gang"}
+    values: Object = {"policies": volume, "webhook": SINGLE, "controller": SINGLE, "hooks": PLACEMENT}
+    with node.cluster.namespace() as namespace:
+        node.change("install", CHART, values=values)
+        assert_gangs_are_judged(node, namespace, "first")
+        second = node.helm("install", "second", CHART, values=values, fails=True)
+        assert f"installed already: Service {SYSTEM_NAMESPACE}/gangwarden" in second
+
+        before = installed(client)
+        node.change("upgrade", "--install", CHART, values=values)
+        assert installed(client) == before, "the same again changes nothing"
+
+        broken = values | {"webhook": SINGLE | {"extraArgs": ["--no-such-option"]}}
+        node.helm("upgrade", RELEASE, CHART, "--wait", "--timeout=15s", values=broken, fails=True)
+        assert_gangs_are_judged(node, namespace, "second")
+        node.change("rollback")
+        assert_gangs_are_judged(node, namespace, "third")
+
+        node.helm("uninstall", RELEASE, "--no-hooks", "--wait", f"--timeout={HELM_SECONDS}s")
+        configurations = {f"{ADMISSION}/{kind}webhookconfigurations gangwarden" for kind in ("mutating", "validating")}
+        left = {*configurations, "v1/secrets gangwarden-certs", f"{LEASES} gangwarden-controller"}
+        wait_for(lambda: set(remains(client)) == left, what=f"only what the runbook names is left: {remains(client)}")
+        wait_for(
+            lambda: "failed calling webhook" in client.attempt(labelled_job("refused", namespace))[0], what="it fails closed"
+        )
+        run(COMMAND, "webhooks", "delete", "--create-groups", f"--kubeconfig={node.cluster.kubeconfig}")
+        node.cluster.kubectl("delete", "secret/gangwarden-certs", "lease/gangwarden-controller", "-n", SYSTEM_NAMESPACE)
+        assert remains(client) == []
+        wait_for(lambda: client.attempt(labelled_job("after", namespace))[0] == "", what="a labelled Job passes")
+
+
+def installed(client: Client) -> Object:
+    """Return what must stay when nothing changes: generations of Deployments, their pods, and the webhook configurations."""
+    kept = {one["metadata"]["name"]: one["metadata"]["generation"] for one in client.list(DEPLOYMENTS, SYSTEM_NAMESPACE)}
+    kept |= {one["metadata"]["name"]: "" for part in ("webhook", "controller") for one in pods(client, part)}
+    for resource in WHOLE_CLUSTER[:2]:
+        kept[resource] = client.get(resource, "", "gangwarden")["metadata"]["resourceVersion"]
+    return kept
+
+
+def run(*words: str | Path) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def given_certificate(node: Node, directory: Path) -> None:
     """Store a certificate for the Service, as somebody else would have made it: without the key of its authority."""
     made = directory / "certs"
-    subprocess.run([COMMAND, "certs", "init", made, f"--service={SYSTEM_NAMESPACE}/gangwarden"], check=True, timeout=30)
+    run(COMMAND, "certs", "init", made, f"--service={SYSTEM_NAMESPACE}/gangwarden")
     files = [f"--from-file={name}={made / name}" for name in ("ca.crt", "tls.crt", "tls.key")]
     node.cluster.kubectl("create", "secret", "generic", "ours", "-n", SYSTEM_NAMESPACE, *files)
