@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.builders import job, review
 from webhook.admission.decode import decode_review
 from webhook.admission.diff import diff
+from webhook.cli.reviewer import is_shallow
 from webhook.errors import ReviewError
 from webhook.model.objects import Kind
 from webhook.model.requests import Operation
@@ -62,3 +65,22 @@ def test_deleting_needs_only_the_old_object():
 def test_an_object_of_256_levels_is_read_and_can_be_compared():
     request = decode_review(review(job().build() | {"spec": nested(254)}))
     assert diff(request.object, job().build() | {"spec": nested(253)})
+
+
+@pytest.mark.parametrize("levels", [1, 200, 250, 251, 252, 253, 254, 255, 256, 300, 900])
+def test_the_quick_look_at_depth_lets_nothing_pass_that_the_walk_refuses(levels: int) -> None:
+    def outcome(**quick: Any) -> str:
+        try:
+            return repr(decode_review(review(job().build() | {"spec": nested(levels)}), **quick).object)
+        except ReviewError as error:
+            return str(error)
+
+    assert outcome(is_shallow=is_shallow) == outcome()
+
+
+def test_a_quick_look_saves_the_walk() -> None:
+    seen: list[object] = []
+    decode_review(body := review(job().build()), is_shallow=lambda value: not seen.append(value))
+    assert seen == [body["request"]]
+    assert is_shallow(body)
+    assert not is_shallow({"text": "\ud800"})

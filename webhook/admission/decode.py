@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from webhook.admission.fields import wrong_metadata
@@ -15,10 +16,16 @@ _MAX_DEPTH = 256
 """Nesting of whatever a request carries. What compares, defaults or evaluates an object walks it by recursion, two frames a
 level, and the interpreter stops at 1,000 frames, of which the server itself needs a hundred. Objects of Kubernetes stay below
 20 levels, schemas in CRDs below 60; the API server's own decoder takes 10,000."""
+_USUAL_LENGTH = 200
+"""Of the names of a kind or resource together: only such ones are remembered, because strangers choose them."""
+_usual_kind, _usual_resource = lru_cache(maxsize=512)(Kind), lru_cache(maxsize=512)(Resource)
 
 
-def decode_review(body: object) -> AdmissionRequest:
-    """Read an ``admission.k8s.io/v1 AdmissionReview``. Raises ReviewError."""
+def decode_review(body: object, *, is_shallow: Callable[[object], bool] = lambda _: False) -> AdmissionRequest:
+    """Read an ``admission.k8s.io/v1 AdmissionReview``. Raises ReviewError.
+
+    ``is_shallow`` may tell by a quick look that a value is nested no deeper than 256 levels; False: it cannot tell.
+    """
     if not isinstance(body, dict):
         raise ReviewError(f"the body must be an AdmissionReview object, not {_name(body)}")
     if Kind.of(body) != _REVIEW:
@@ -26,21 +33,20 @@ def decode_review(body: object) -> AdmissionRequest:
     request = _object(body, "request", "")
     if request is None:
         raise ReviewError("the AdmissionReview has no request")
-    return _request(request)
+    return _request(request, is_shallow)
 
 
-def _request(raw: Object) -> AdmissionRequest:
+def _request(raw: Object, is_shallow: Callable[[object], bool]) -> AdmissionRequest:
     operation = _operation(raw)
     obj, old = _object(raw, "object", "request."), _object(raw, "oldObject", "request.")
     if operation in (Operation.CREATE, Operation.UPDATE) and obj is None:
         raise ReviewError(f"request.object must not be null on {operation.value}")
     if operation in (Operation.UPDATE, Operation.DELETE) and old is None:
         raise ReviewError(f"request.oldObject must not be null on {operation.value}")
-    for name in ("object", "oldObject", "options", "userInfo"):
-        if _is_deeper(raw.get(name), _MAX_DEPTH):
-            raise ReviewError(f"request.{name} is nested more than {_MAX_DEPTH} levels deep")
+    if not is_shallow(raw):
+        _refuse_depth(raw)
     for name, value in (("object", obj), ("oldObject", old)):
-        for complaint in wrong_metadata(value or {}):
+        for complaint in wrong_metadata(value) if value else ():
             raise ReviewError(f"request.{name}.{complaint}")
     kind, resource = _kind(raw, "kind"), _resource(raw, "resource")
     if kind is None or resource is None:
@@ -64,6 +70,12 @@ def _request(raw: Object) -> AdmissionRequest:
     )
 
 
+def _refuse_depth(raw: Object) -> None:
+    for name in ("object", "oldObject", "options", "userInfo"):
+        if _is_deeper(raw.get(name), _MAX_DEPTH):
+            raise ReviewError(f"request.{name} is nested more than {_MAX_DEPTH} levels deep")
+
+
 def _operation(raw: Object) -> Operation:
     word = _text(raw, "operation", required=True)
     try:
@@ -83,12 +95,18 @@ def _user(raw: Object) -> UserInfo:
 
 def _kind(raw: Object, name: str) -> Kind | None:
     found = _object(raw, name, "request.")
-    return None if found is None else Kind(_text(found, "group"), _text(found, "version"), _text(found, "kind"))
+    if found is None:
+        return None
+    names = _text(found, "group"), _text(found, "version"), _text(found, "kind")
+    return (_usual_kind if sum(map(len, names)) <= _USUAL_LENGTH else Kind)(*names)
 
 
 def _resource(raw: Object, name: str) -> Resource | None:
     found = _object(raw, name, "request.")
-    return None if found is None else Resource(_text(found, "group"), _text(found, "version"), _text(found, "resource"))
+    if found is None:
+        return None
+    names = _text(found, "group"), _text(found, "version"), _text(found, "resource")
+    return (_usual_resource if sum(map(len, names)) <= _USUAL_LENGTH else Resource)(*names)
 
 
 def _object(raw: Mapping[str, Any], name: str, prefix: str) -> Object | None:

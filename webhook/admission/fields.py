@@ -141,6 +141,8 @@ def wrong_types(obj: Object) -> Iterator[str]:
 def wrong_metadata(obj: Object) -> Iterator[str]:
     """Say which values in the metadata, which is of the same type in every kind, have another type than their field."""
     metadata = obj.get("metadata")
+    if _is_regular(_METADATA, metadata):
+        return
     yield from _misfit(_STRUCT, metadata, "metadata")
     for _, path, key, field, value in _visit(_METADATA, metadata, "metadata"):
         if field is not None:

@@ -95,6 +95,13 @@ class MatchResources:
     match_policy: str = "Equivalent"
     found: dict[str, Resource | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By sort of request, what the rules have come to: for whoever matches, who asks the same of every request."""
+    is_bare: bool = field(init=False, repr=False, compare=False)
+    """Nothing is selected by labels: the rules alone decide."""
+
+    def __post_init__(self) -> None:
+        """Settle once what every request would ask."""
+        everything = LabelSelector()
+        object.__setattr__(self, "is_bare", self.namespace_selector == everything == self.object_selector)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,16 @@ from webhook.cel.types import DYN, Type
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.exceptions import PolicyException
 from webhook.model.policies import Expression, Head, NamedExpression, ValidatingPolicy, Validation
-from webhook.rules.declare import ADMISSION_ROOTS, IS_BOOL, IS_TEXT, IS_TEXT_OR_NULL, declare, with_variables, without_access
+from webhook.rules.declare import (
+    ADMISSION_ROOTS,
+    FETCHED,
+    IS_BOOL,
+    IS_TEXT,
+    IS_TEXT_OR_NULL,
+    declare,
+    with_variables,
+    without_access,
+)
 
 _WHY_NOT = {
     "authorizer": "authorizer cannot be used here: a message is composed, and a WorkloadPolicy evaluated again, without it",
@@ -96,6 +105,17 @@ class CompiledPolicy:
     """In the order of their names."""
     references: frozenset[str] = field(default_factory=frozenset)
     """Every root variable that some expression of the policy reads."""
+    messages: int = field(init=False, repr=False, compare=False)
+    """How many validations compose their message."""
+    is_plain: bool = field(init=False, repr=False, compare=False)
+    """It selects nothing by labels, has no params and no audit annotations, and reads nothing that must be fetched."""
+
+    def __post_init__(self) -> None:
+        """Settle once what every request asks."""
+        source = self.head.source
+        is_plain = source.match_constraints.is_bare and not source.param_kind and not self.audit_annotations
+        object.__setattr__(self, "is_plain", is_plain and self.references.isdisjoint(FETCHED))
+        object.__setattr__(self, "messages", sum(validation.message is not None for validation in self.validations))
 
 
 def compile_policy(policy: ValidatingPolicy) -> CompiledPolicy:

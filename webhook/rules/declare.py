@@ -100,6 +100,8 @@ CLUSTER_RESULTS: Mapping[str, Type] = {
 """What ``cluster`` answers with, so that a slip in a field's name is found at load; objects by name are dyn."""
 ACCESS_TYPES: Mapping[str, Type] = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
 """The variables by which an expression asks what somebody may do; they need somebody who made a request."""
+FETCHED = frozenset({"namespaceObject", *ACCESS_TYPES})
+"""The variables that are there only once a program reads them."""
 
 
 def declare(roots: frozenset[str], *, has_params: bool) -> Declarations:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, assert_never
 
 from webhook.model.policies import Action, Binding, FailurePolicy
@@ -17,6 +16,7 @@ from webhook.model.verdicts import Admitted, Denied, Finding, Trail, Verdict
 from webhook.rules.compile import CompiledPolicy
 from webhook.rules.decide import Annotation, Decision, Outcome, annotate, broken, decide
 from webhook.rules.exceptions import excepted, rule_on
+from webhook.rules.glance import Glance, allowed
 from webhook.rules.invocations import Invocation, Misconfigured, conditions_hold, invocations
 from webhook.rules.problems import RuleProblem
 from webhook.rules.run import Run
@@ -56,8 +56,12 @@ class _Record:
 
 def judge(policies: Iterable[tuple[CompiledPolicy, tuple[Binding, ...]]], situation: Situation) -> Admitted | Denied:
     """Evaluate every policy under each of its bindings; no policy is left out because an earlier one denied."""
-    record = _Record()
+    record, glance = _Record(), Glance(situation)
     for policy, bindings in policies:
+        said = glance.at(policy, bindings)
+        if said is not None:
+            record.findings += said
+            continue
         for step in invocations(policy.head.source, bindings, situation):
             match step:
                 case Misconfigured():
@@ -104,13 +108,7 @@ def _record_invocation(policy: CompiledPolicy, step: Invocation, situation: Situ
     for annotation in annotations:
         _record_annotation(policy, step.binding, annotation, record)
     if decisions and len(record.findings) == before:
-        record.findings.append(_allowed(policy.head.source.name, step.binding.name))
-
-
-@lru_cache(maxsize=1024)
-def _allowed(policy: str, binding: str) -> Finding:
-    """Return what most evaluations come to, made once."""
-    return Finding(policy=policy, binding=binding, verdict=Verdict.ALLOW)
+        record.findings += allowed(policy.head.source.name, step.binding.name)
 
 
 def _evaluate(

@@ -5,8 +5,9 @@ Follows apiserver pkg/admission/plugin/cel/{activation,composition,condition}.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from webhook.cel import Budget, EvaluationError, Program, access_variables
@@ -15,13 +16,14 @@ from webhook.model.objects import Kind, Object, metadata_of
 from webhook.model.snapshot import EMPTY_SNAPSHOT
 from webhook.rules.cluster import UNDECIDED, ClusterView
 from webhook.rules.compile import CompiledHead
-from webhook.rules.declare import ACCESS_TYPES
+from webhook.rules.declare import ACCESS_TYPES, FETCHED
 from webhook.rules.match import asked_resource
 from webhook.rules.problems import RuleProblem
 from webhook.rules.world import Situation
 
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _ACCESS_NAMES = frozenset(ACCESS_TYPES)
+_NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 _NAMESPACE = Kind("", "v1", "Namespace")
 _NAMESPACE_METADATA = (
     "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
@@ -63,6 +65,11 @@ class Run:
         run._lacks_namespace = False
         run.left = situation.limits.cost_per_conditions
         return run
+
+    def turn_to(self, head: CompiledHead, units: int) -> None:
+        """Begin anew with another policy on the same request, with so many units, for programs that fetch nothing."""
+        self._head, self.left = head, units
+        self._values["variables"] = Variables(head, self) if head.programs else _NO_VARIABLES
 
     def inputs(self) -> tuple[Any, ...]:
         """Return the objects that expressions read, as opposed to what they make of them."""
@@ -129,10 +136,8 @@ class Run:
 
     def evaluate_nested(self, program: Program) -> Any:
         """Return the value of a program that another one is waiting for; raises EvaluationError only."""
-        if self._lacks_namespace and "namespaceObject" in program.references:
-            self._load_namespace()
-        if self._lacks_access and not program.references.isdisjoint(_ACCESS_NAMES):
-            self._load_access()
+        if not program.references.isdisjoint(FETCHED):
+            self._fetch(program.references)
         if self._expired():  # a short expression may never look at the clock
             raise EvaluationError("operation interrupted: deadline exceeded", "deadline")
         left, limit = self.left, self._limit
@@ -140,7 +145,13 @@ class Run:
         try:
             return program.evaluate(self._values, budget)
         finally:
-            self.left -= budget.spent
+            self.left -= budget.limit - budget.left
+
+    def _fetch(self, references: frozenset[str]) -> None:
+        if self._lacks_namespace and "namespaceObject" in references:
+            self._load_namespace()
+        if self._lacks_access and not references.isdisjoint(_ACCESS_NAMES):
+            self._load_access()
 
     def _load_access(self) -> None:
         request = self.situation.request
@@ -176,32 +187,36 @@ class _Nobody:
         raise EvaluationError(f"authorizer: nobody can tell here who may {question.verb} {what}", UNDECIDED)
 
 
-class Variables(Mapping[str, Any]):
-    """CEL's ``variables``: each is evaluated when first read, and never again."""
+class Variables(dict[str, Any]):
+    """CEL's ``variables``: each is evaluated when first read, and never again.
+
+    What holds a value is found without a call. A dict, yet one of all names from the start: whoever asks what is in it, or walks
+    through it, is told of the programs.
+    """
 
     def __init__(self, head: CompiledHead, run: Run) -> None:
+        super().__init__()
         self._programs = head.programs
         self._run = run
-        self._known: dict[str, Any] = {}
+        self._failed: dict[str, EvaluationError] = {}
         self.costs: dict[str, int] = {}
         """What each has cost so far, with the others that it was the first to read."""
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._known:
-            before = self._run.left
-            try:
-                self._known[name] = self._run.evaluate_nested(self._programs[name])
-            except EvaluationError as error:
-                # composition.go makes an ordinary error of it, whatever it was, and says which variable failed
-                error.message = f'composited variable "{name}" fails to evaluate: {error.message}'
-                if error.kind != "deadline":
-                    error = EvaluationError(error.message, error.kind)
-                self._known[name] = error
-            finally:
-                self.costs[name] = before - self._run.left
-        value = self._known[name]
-        if isinstance(value, EvaluationError):
-            raise value
+    def __missing__(self, name: str) -> Any:
+        if name in self._failed:
+            raise self._failed[name]
+        before = self._run.left
+        try:
+            value = self[name] = self._run.evaluate_nested(self._programs[name])
+        except EvaluationError as error:
+            # composition.go makes an ordinary error of it, whatever it was, and says which variable failed
+            error.message = f'composited variable "{name}" fails to evaluate: {error.message}'
+            if error.kind != "deadline":
+                error = EvaluationError(error.message, error.kind)
+            self._failed[name] = error
+            raise error from None
+        finally:
+            self.costs[name] = before - self._run.left
         return value
 
     def __iter__(self) -> Iterator[str]:
@@ -212,6 +227,22 @@ class Variables(Mapping[str, Any]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._programs
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value, computed if need be."""
+        return self[name] if name in self._programs else default
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # a view all the same, of names that have no value yet
+        """Return the names."""
+        return KeysView(self)
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # see keys
+        """Return the values, computed one by one."""
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # see keys
+        """Return names and values, computed one by one."""
+        return ItemsView(self)
 
 
 def trim_namespace(namespace: Object) -> Object:
