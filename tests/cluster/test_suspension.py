@@ -112,7 +112,8 @@ async def test_a_quorum_is_set_where_it_is_kept(fake: FakeApi, executor: Executo
     ours, native = fake.seen("PATCH")
     assert ours.body["spec"] == {"schedulingPolicy": {"gang": {"minCount": 3}}}
     assert native.body["spec"] == {"scheduling": ours.body["spec"]}
-    assert ours.body["metadata"] == native.body["metadata"] == {"uid": "u"}
+    assert ours.body["metadata"] == {"uid": "u"}
+    assert native.body["metadata"] == {"uid": "u", "annotations": {"gangwarden.dev/quorum-set-to": "3"}}
 
 
 async def test_an_eviction_that_a_budget_forbids_does_not_hold_up_the_others(fake: FakeApi, executor: Executor) -> None:

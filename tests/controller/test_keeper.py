@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+
 from tests.admission.attaching import bound
 from tests.builders import pod
 from tests.controller.fakes import QUICK, FakeFeed, Holder, Running
@@ -236,6 +238,18 @@ async def test_a_workload_from_before_our_write_says_nothing_about_it() -> None:
         await bench.hands.until(lambda: "Awaiting" in bench.hands.words())
 
 
+async def test_a_suspension_that_was_set_back_before_we_looked_again_is_not_said_twice() -> None:
+    """As a GitOps tool does within a second; a kind without the field looks the same, but there nothing was kept."""
+    bench = Bench(*RUNNING)
+    bench.hands.answers = [Carried(version=9, is_suspended=True)]
+    async with bench:
+        bench.feed.put(member(0, **DELETED))
+        await bench.hands.until(lambda: "Suspend" in bench.hands.words())
+        bench.feed.put(JOB | {"metadata": JOB["metadata"] | {"resourceVersion": "10"}})
+        await bench.hands.until(lambda: "Abandoned" in bench.hands.words())
+        assert bench.hands.words().count("Suspend") == 1
+
+
 async def test_a_step_that_failed_is_done_again() -> None:
     bench = Bench(*RUNNING)
     bench.hands.answers = [Carried(shortfall=AWAY), Carried(shortfall=AWAY)]
@@ -353,6 +367,28 @@ async def test_the_quorum_of_a_job_that_kubernetes_groups_is_lowered_on_the_job(
         await asyncio.sleep(0.01)
         await bench.settle()
         assert bench.hands.words().count("quorum 2 of Job") == 1
+
+
+@pytest.mark.parametrize(
+    ("set_to", "expected"),
+    [("2", ["quorum 6 of Job"]), ("3", []), (None, [])],
+    ids=["we lowered it", "its owner changed it since", "its owner said it"],
+)
+async def test_the_quorum_of_a_job_that_grew_is_raised_where_we_lowered_it(set_to: str | None, expected: list[str]) -> None:
+    scheduling = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    meta, spec = NATIVE_JOB["metadata"], NATIVE_JOB["spec"]
+    annotations = meta["annotations"] | ({"gangwarden.dev/quorum-set-to": set_to} if set_to else {})
+    job = NATIVE_JOB | {
+        "metadata": meta | {"annotations": annotations},
+        "spec": spec | {"scheduling": scheduling, "parallelism": 8, "completions": 8, "completionMode": "Indexed"},
+        "status": {"succeeded": 2, "active": 6},
+    }
+    made = native_pod_group()
+    made["spec"]["schedulingPolicy"]["gang"]["minCount"] = 2
+    pods = (member(index, owner=NATIVE_JOB, group="by-kubernetes") for index in range(2, 8))
+    async with Bench(job, made, *nodes(), BUDGET, *pods) as bench:
+        await bench.settle()
+        assert bench.hands.words() == expected
 
 
 async def test_a_bug_on_one_group_leaves_the_others_looked_after() -> None:

@@ -197,7 +197,8 @@ def a_tool_sets_the_suspension_back(stage: Stage) -> None:
     try:
         stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
         wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=STEP_SECONDS, what="the end is told")
-        holds(lambda: gang.step() != "Awaiting", times=40)
+        wait_for(lambda: not gang.step(), seconds=STEP_SECONDS, what="the end is written")
+        holds(lambda: not gang.step(), times=40)
     finally:
         ended.set()
         tool.join()

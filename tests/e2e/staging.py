@@ -123,10 +123,10 @@ class Gang:
         begun = _ID.findall(self.told("GroupRestarting"))
         assert begun, self.events()
         assert set(begun) & set(_ID.findall(self.told("GroupRestarted")))
-        group = self.group()
-        assert self.told("GroupRestarted", group["metadata"]["name"])
+        group = self.group()["metadata"]["name"]  # it is told on the Job first, then there, and written when it is told
+        wait_for(lambda: self.told("GroupRestarted", group), what="its end is told on the PodGroup")
+        wait_for(lambda: self.condition("gangwarden.dev/Restart").get("status") == "False", what="its end is written")
         wait_for(lambda: not self.condition("DisruptionTarget"), what="the mark of disruption is gone")
-        assert self.condition("gangwarden.dev/Restart")["status"] == "False"
         self.alive()
         return pods
 

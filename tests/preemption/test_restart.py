@@ -144,6 +144,13 @@ def test_a_leader_that_died_before_it_suspended_says_nothing_of_the_field() -> N
     assert words(plan(lost(), at=turn.intent)) == ["Suspend train"]
 
 
+def test_a_suspension_that_was_set_back_before_it_was_looked_at_is_not_said_again() -> None:
+    turn = plan(lost(), at=intent(Step.SUSPENDING, suspended_by_us=True))
+    assert words(turn) == ["Abandoned", "unmark"]
+    assert turn.past is not None
+    assert turn.past.intent.note == "spec.suspend was set back before all members had ended"
+
+
 def test_nothing_is_resumed_while_an_old_member_ends() -> None:
     turn = plan(suspended(lost()), at=intent(Step.AWAITING))
     assert words(turn) == []

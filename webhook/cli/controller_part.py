@@ -15,6 +15,7 @@ from webhook.cli.recording import GroupRecorder
 from webhook.cli.witness import PreemptionWitness
 from webhook.cluster import Api, Done, Elector, EventRecorder, Executor, Failed, Moot, Outcome, SnapshotFeed
 from webhook.controller import Carried, Controller, Keeper, MemberIndex, Shortfall
+from webhook.groups import read_path
 from webhook.model.actions import Evict, PlannedAction, Resume, Suspend, Tell
 from webhook.model.groups import Capabilities
 from webhook.model.objects import version_of
@@ -47,13 +48,21 @@ class FencedActor:
         """Perform actions in order, and say as well what somebody else has a hand on."""
         outcomes = await self._executor.perform(actions)
         foreign = next((outcome.because for outcome in outcomes if isinstance(outcome, Moot) and outcome.is_foreign), "")
-        return Carried(shortfall=_shortfall(outcomes), foreign=foreign, version=_version(outcomes))
+        done = [one for one in outcomes if isinstance(one, Done)]
+        return Carried(
+            shortfall=_shortfall(outcomes), foreign=foreign, version=_version(done), is_suspended=any(map(_is_kept, done))
+        )
 
 
-def _version(outcomes: Sequence[Outcome]) -> int:
+def _version(outcomes: Sequence[Done]) -> int:
     """Return the version of the workload that was suspended or resumed; 0 where none was."""
-    stored = [one.object for one in outcomes if isinstance(one, Done) and isinstance(one.action, Suspend | Resume)]
+    stored = [one.object for one in outcomes if isinstance(one.action, Suspend | Resume)]
     return max((version_of(obj) for obj in stored if obj), default=0)
+
+
+def _is_kept(done: Done) -> bool:
+    """Tell whether the API server holds the suspension that was written."""
+    return isinstance(done.action, Suspend) and any(value is True for value in read_path(done.object or {}, done.action.path))
 
 
 def _shortfall(outcomes: Sequence[Outcome]) -> Shortfall | None:

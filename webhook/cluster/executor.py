@@ -25,7 +25,7 @@ from webhook.model.actions import (
     Suspend,
     Tell,
 )
-from webhook.model.groups import FIELD_MANAGER
+from webhook.model.groups import FIELD_MANAGER, QUORUM_SET_ANNOTATION
 from webhook.model.objects import Object, ObjectKey
 
 _LOG = structlog.get_logger(__name__)
@@ -149,5 +149,7 @@ class Executor:
 
 def _quorum(action: SetQuorum) -> Object:
     policy: Object = {"schedulingPolicy": {"gang": {"minCount": action.min_count}}}
-    spec = policy if action.key.kind == "PodGroup" else {"scheduling": policy}
-    return {"metadata": {"uid": action.uid}, "spec": spec}
+    if action.key.kind == "PodGroup":
+        return {"metadata": {"uid": action.uid}, "spec": policy}
+    ours = {QUORUM_SET_ANNOTATION: str(action.min_count)}
+    return {"metadata": {"uid": action.uid, "annotations": ours}, "spec": {"scheduling": policy}}

@@ -67,6 +67,8 @@ class Carried:
     """What somebody else has a hand on, so that it was left."""
     version: int = 0
     """resourceVersion of the workload after it was suspended or resumed; 0: it was not."""
+    is_suspended: bool = False
+    """It was suspended, and the API server kept that: a definition without the field prunes it."""
 
 
 class Hands(Protocol):
@@ -213,6 +215,8 @@ class Keeper:
             await self._tell(_refused(seen, carried.shortfall))
             return False
         known.version = max(known.version, carried.version)
+        if carried.is_suspended and turn.intent is not None:
+            turn = replace(turn, intent=replace(turn.intent, suspended_by_us=True))
         if is_idle and facts.owner is not None and any(isinstance(write, Resume) for write in writes):
             known.probed = version_of(facts.owner)
         if turn.began:

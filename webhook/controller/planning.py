@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from webhook.admission import Asker, PolicySet, recorded_bound, request_for
-from webhook.groups import JOB_QUORUM, GroupProblem, is_native, plan_recorded, read_path, repaired_quorum, seen_keys
+from webhook.groups import GroupProblem, is_native, is_quorum_ours, plan_recorded, quorum_on_job, repaired_quorum, seen_keys
 from webhook.model.groups import GroupPlan, PlannedGroup
 from webhook.model.objects import Object
 from webhook.model.policies import DisruptionSpec
@@ -65,8 +65,8 @@ class Planning:
 
 
 def _as_said_on_job(group: PlannedGroup, job: Object) -> PlannedGroup:
-    """Return the group with the quorum that its Job says, where that is lower than we would ever set it: it is its owner's."""
-    said = next((int(value) for value in read_path(job, JOB_QUORUM) if isinstance(value, int)), None)
-    if said is None or group.min_count is None or said >= repaired_quorum(group.min_count, job):
+    """Return the group with the quorum that its Job says, where its owner made it lower than we would."""
+    said = quorum_on_job(job)
+    if said is None or is_quorum_ours(job) or group.min_count is None or said >= repaired_quorum(group.min_count, job):
         return group
     return replace(group, min_count=said)

@@ -53,12 +53,11 @@ if TYPE_CHECKING:
     from webhook.groups.orphans import plan_orphans
     from webhook.groups.owners import owners_above
     from webhook.groups.plan import plan_group
-    from webhook.groups.quorum import JOB_QUORUM, is_draining_queue, repaired_quorum, still_to_run
+    from webhook.groups.quorum import is_draining_queue, is_quorum_ours, quorum_on_job, repaired_quorum, still_to_run
     from webhook.groups.states import age_seconds, condition, has_ended, is_finished, is_suspended, is_true, members_of, node_of
 
 __all__ = [
     "IGNORED_GROUPS",
-    "JOB_QUORUM",
     "NO_GROUP_OBJECTS",
     "Cause",
     "CompiledGroup",
@@ -94,6 +93,7 @@ __all__ = [
     "is_hastened",
     "is_job",
     "is_native",
+    "is_quorum_ours",
     "is_record_of_another",
     "is_record_of_its_own",
     "is_recorded_for_pods",
@@ -116,6 +116,7 @@ __all__ = [
     "plan_without_policy",
     "planned_by_kubernetes",
     "pod_group_object",
+    "quorum_on_job",
     "read_path",
     "reason_to_leave_alone",
     "recorded_names",
@@ -158,7 +159,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
             "orphans": ("plan_orphans",),
             "owners": ("owners_above",),
             "plan": ("plan_group",),
-            "quorum": ("JOB_QUORUM", "is_draining_queue", "repaired_quorum", "still_to_run"),
+            "quorum": ("is_draining_queue", "is_quorum_ours", "quorum_on_job", "repaired_quorum", "still_to_run"),
             "states": (
                 "age_seconds",
                 "condition",

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from webhook.groups.native import is_job
-from webhook.model.groups import PlannedGroup
-from webhook.model.objects import Object
+from webhook.groups.paths import read_path
+from webhook.model.groups import QUORUM_SET_ANNOTATION, PlannedGroup
+from webhook.model.objects import Object, annotations_of
 
 JOB_QUORUM = "spec.scheduling.schedulingPolicy.gang.minCount"
 """Where a Job whose controller makes its PodGroup says the quorum."""
@@ -53,6 +54,17 @@ def failed_for_good(job: Object) -> int:
         if first.isdecimal():
             count += int(last) - int(first) + 1 if last.isdecimal() else 1
     return count
+
+
+def quorum_on_job(job: Object) -> int | None:
+    """Return the quorum that a Job says in ``spec.scheduling``; None where it says none, and it follows ``parallelism``."""
+    return next((int(value) for value in read_path(job, JOB_QUORUM) if isinstance(value, int)), None)
+
+
+def is_quorum_ours(job: Object) -> bool:
+    """Tell whether the quorum that a Job says was written there by a repair, and by nobody since."""
+    said = quorum_on_job(job)
+    return said is not None and annotations_of(job).get(QUORUM_SET_ANNOTATION) == str(said)
 
 
 def is_draining_queue(job: Object, *, succeeded: int = 0) -> bool:

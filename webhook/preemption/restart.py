@@ -224,6 +224,8 @@ def _suspending(seen: Seen, intent: Intent) -> Turn:
     facts = seen.facts
     if is_held_down(facts):
         return _awaiting(seen, replace(_at(seen, intent, Step.AWAITING), suspended_by_us=True))
+    if intent.suspended_by_us:
+        return _end(seen, intent, RestartOutcome.ABANDONED, _set_back(facts))
     if seen.is_inherited:  # its leader may have died before it wrote the suspension, and a Lease alone takes PRUNED_SECONDS
         intent = _at(seen, intent, Step.SUSPENDING)
     elif _passed(seen, intent) > PRUNED_SECONDS:
@@ -238,8 +240,7 @@ def _awaiting(seen: Seen, intent: Intent) -> Turn:
     if not is_held_down(facts):
         if _passed(seen, intent) <= SEEN_SECONDS:
             return Turn(intent=intent, past=seen.past, again_seconds=1.0)
-        note = f"{facts.spec.suspend_path} was set back before all members had ended"
-        return _end(seen, intent, RestartOutcome.ABANDONED, note)
+        return _end(seen, intent, RestartOutcome.ABANDONED, _set_back(facts))
     left = unfinished(facts)
     if not left and is_suspension_seen(facts):
         return _resuming(seen, intent)
@@ -254,6 +255,10 @@ def _awaiting(seen: Seen, intent: Intent) -> Turn:
         past=seen.past,
         again_seconds=_POLL_SECONDS,
     )
+
+
+def _set_back(facts: GroupFacts) -> str:
+    return f"{facts.spec.suspend_path} was set back before all members had ended"
 
 
 def _resuming(seen: Seen, intent: Intent) -> Turn:

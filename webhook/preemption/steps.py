@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from webhook.groups import JOB_QUORUM, condition, has_ended, is_job, is_true, node_of, read_path
+from webhook.groups import condition, has_ended, is_job, is_quorum_ours, is_true, node_of, quorum_on_job, still_to_run
 from webhook.model.actions import Delete, Evict, Resume, SetQuorum, Suspend, Write
 from webhook.model.disruption import Intent, Step
 from webhook.model.objects import Object, ObjectKey, metadata_of, uid_of
@@ -95,12 +95,13 @@ def mend_quorum(facts: GroupFacts) -> tuple[SetQuorum, ...]:
     wanted = quorum_to_set(facts)
     if wanted is None:
         return ()
-    key, uid = quorum_place(facts)
-    if key.kind == "Job" and wanted > (facts.quorum or 0):
-        return ()  # the Job controller raises it by itself, unless its owner said a number
-    if key.kind == "Job" and wanted in read_path(facts.owner or {}, JOB_QUORUM):
+    (key, uid), owner, is_more = quorum_place(facts), facts.owner or {}, wanted > (facts.quorum or 0)
+    if key.kind == "Job" and is_more and not (is_quorum_ours(owner) and still_to_run(owner)):
+        return ()  # the Job controller raises it by itself, unless its owner said a number; one that ends needs none
+    if key.kind == "Job" and wanted == quorum_on_job(owner):
         return ()  # said already; the Job controller has yet to bring it to the PodGroup
-    return (SetQuorum(key=key, uid=uid, min_count=wanted, reason=f"Only {wanted} members are still to run together."),)
+    only = "" if is_more else "Only "
+    return (SetQuorum(key=key, uid=uid, min_count=wanted, reason=f"{only}{wanted} members are still to run together."),)
 
 
 def evictions(facts: GroupFacts, intent: Intent) -> tuple[Write, ...]:
