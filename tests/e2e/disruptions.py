@@ -50,7 +50,8 @@ def a_node_falls_silent(stage: Stage) -> None:
     holds(lambda: [pod["spec"].get("nodeName") for pod in gang.pods()] == [dark])
     stage.taint(dark, "node.kubernetes.io/out-of-service")
     gang.restarted()
-    assert "reports nothing" in gang.told("GroupRestarting")
+    told = gang.told("GroupRestarting")  # a leader that came late finds the pod deleted already
+    assert "reports nothing" in told or "NoExecute taint" in told
 
 
 def a_node_is_tainted(stage: Stage) -> None:
