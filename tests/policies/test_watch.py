@@ -6,6 +6,7 @@ import asyncio
 import gc
 import shutil
 import sys
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -187,14 +188,48 @@ async def test_a_bug_that_a_file_lays_bare_does_not_end_the_watching(folder: Pat
     assert "internal error while loading: RuntimeError: boom" in swap.because
 
 
-def test_loading_collects_nothing_and_gives_way_quickly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[bool, bool]] = []
-    usual = sys.getswitchinterval()
+class Cycle:
+    """What only a collection frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_loading_gives_way_quickly_and_collects_what_is_left_behind_meanwhile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[object, ...]] = []
+    usual = sys.getswitchinterval(), gc.get_threshold(), gc.get_freeze_count()
 
     def load(_: object) -> None:
-        seen.append((gc.isenabled(), sys.getswitchinterval() < usual))
+        full = gc.get_stats()[2]["collections"]
+        left_behind = weakref.ref(Cycle())
+        kept = [[] for _ in range(100_000)]
+        seen.append(
+            (left_behind() is None, gc.get_stats()[2]["collections"] - full, sys.getswitchinterval() < usual[0], len(kept))
+        )
 
     monkeypatch.setattr(watch, "_compile", load)
     watch._compile_beside(read_sources([folder], limit_bytes=1_000_000))
-    assert seen == [(False, True)]
-    assert (gc.isenabled(), sys.getswitchinterval()) == (True, usual)
+    assert seen == [(True, 0, True, 100_000)]
+    assert (sys.getswitchinterval(), gc.get_threshold(), gc.get_freeze_count()) == usual
+
+
+def test_what_was_left_behind_before_loading_is_collected_by_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    middling = Cycle()
+    left_behind = weakref.ref(middling)
+    gc.collect(0)
+    del middling
+    monkeypatch.setattr(watch, "_compile", lambda _: None)
+    watch._compile_beside(read_sources([folder], limit_bytes=1_000_000))
+    assert left_behind() is None
+
+
+def test_what_is_held_while_loading_can_still_be_collected_later(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [Cycle()]
+    left_behind = weakref.ref(held[0])
+    monkeypatch.setattr(watch, "_compile", lambda _: None)
+    watch._compile_beside(read_sources([folder], limit_bytes=1_000_000))
+    held.clear()
+    gc.collect()
+    assert left_behind() is None

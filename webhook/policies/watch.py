@@ -27,6 +27,8 @@ from webhook.settings import ReloadSettings
 
 _TURN_SECONDS = 0.0005
 """How long loading keeps other threads waiting for their turn; Python's own 5 ms are several reviews."""
+_YOUNG_OBJECTS, _NEVER = 5_000, 2**31 - 1
+"""After how many new objects these are looked through while loading, which takes about a millisecond; and the older ones."""
 _SETTLE_ROUNDS = 50
 """Rounds of settling after which changing files are taken as they are, so that a busy writer cannot hold us off."""
 
@@ -103,18 +105,22 @@ class PolicyWatcher:
 def _compile_beside(sources: Sources) -> PolicySet | PolicySetError:
     """Load while the process goes on answering, which must not notice it.
 
-    A collection of all objects would hold every review for half a second where there are hundreds of policies. So there is none
-    while loading, and what is there afterwards is left out of later ones: it lives long, and goes without them when replaced.
+    A collection of all objects would hold every review for half a second where there are hundreds of policies. So only what is
+    new is looked through while loading, often and a little at a time: with none at all, what reviews leave behind meanwhile
+    would never be collected. What is there afterwards counts as old without having been looked through once more.
     """
-    interval = sys.getswitchinterval()
-    gc.disable()
+    interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    gc.collect(1)
+    gc.set_threshold(_YOUNG_OBJECTS, _NEVER, _NEVER)
     sys.setswitchinterval(_TURN_SECONDS)
     try:
         return _compile(sources)
     finally:
         sys.setswitchinterval(interval)
+        gc.collect(0)
         gc.freeze()
-        gc.enable()
+        gc.unfreeze()  # into the oldest generation, however young it is
+        gc.set_threshold(*thresholds)
 
 
 def _compile(sources: Sources) -> PolicySet | PolicySetError:
