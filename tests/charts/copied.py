@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.charts.kinds import SCHEMA, schema_text
 from webhook.cluster.mapping import KNOWN
 from webhook.model.objects import Object
 
@@ -90,3 +91,4 @@ if __name__ == "__main__":
     for path, text in copies():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
+    SCHEMA.write_text(schema_text())

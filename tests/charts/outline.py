@@ -11,11 +11,14 @@ from pathlib import Path
 
 import yaml
 
-from tests.charts.helm import NAMESPACE, render
+from tests.charts.helm import CHART, NAMESPACE, render
 from webhook.model.objects import Object
 
 HERE = Path(__file__).resolve().parent
-VALUES = {"default": None} | {path.stem: path for path in sorted((HERE / "values").glob("*.yaml"))}
+VALUES = {"default": None} | {
+    path.name.removesuffix("-values.yaml"): path for path in sorted((CHART / "ci").glob("*-values.yaml"))
+}
+"""Where chart-testing looks for them."""
 
 
 def outline(name: str) -> str:
@@ -44,9 +47,10 @@ def _nothing(_one: Object) -> Iterator[str]:
 
 def _pods(one: Object) -> Iterator[str]:
     spec = one["spec"]["template"]["spec"]
-    (container,) = spec["containers"]
+    container, *beside = spec["containers"]
     yield f"{one['spec'].get('replicas', 1)} x {container['image']} as {spec['serviceAccountName']}"
     yield from (f"{word}" for word in container["args"])
+    yield from (f"beside it {one['image']}" for one in beside)
     yield f"volumes {json.dumps(spec['volumes'])}"
     told = {key: spec[key] for key in ("hostNetwork", "dnsPolicy", "imagePullSecrets") if key in spec}
     if told:
@@ -89,6 +93,7 @@ _PARTS: dict[str, Callable[[Object], Iterator[str]]] = {
     "ClusterRoleBinding": _subjects,
     "ConfigMap": _data,
     "Deployment": _pods,
+    "HorizontalPodAutoscaler": _spec,
     "Issuer": _spec,
     "Job": _pods,
     "NetworkPolicy": _spec,

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.charts.helm import CHART, refusal
+from tests.charts.kinds import definitions
 from webhook.model.objects import Object
 
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
@@ -57,6 +58,89 @@ def test_the_schema_is_one_of_draft_7_and_takes_the_defaults() -> None:
     assert list(jsonschema.Draft7Validator(SCHEMA).iter_errors(DEFAULTS)) == []
 
 
+EVERYTHING = yaml.safe_load((CHART / "ci/everything-values.yaml").read_text())
+EITHER = {
+    "nativePolicies.stampedWhenAway",  # a boolean, or "auto"
+    "networkPolicy.egress.more.0.ports.0.port",  # Kubernetes' own: by number or by name
+    "policies.volume.emptyDir.sizeLimit",  # a quantity, as requests and limits are
+}
+MAPS = {
+    "commonLabels", "podLabels", "podAnnotations", "annotations", "labels", "nodeSelector", "requests", "limits", "matchLabels",
+}  # fmt: skip
+"""Whose keys are the user's to choose."""
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+ONE_OF_EACH: tuple[Any, ...] = ("7 is text", 7.5, True, ["a list"], {"nobody": "knows"}, None)
+
+
+def merged(under: Any, over: Any) -> Any:
+    if isinstance(under, dict) and isinstance(over, dict):
+        return {key: merged(under.get(key), over.get(key, under.get(key))) for key in under.keys() | over.keys()}
+    return over
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield every value that there is, with the way to it."""
+    if path:
+        yield path, value
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inside:
+        yield from places(part, (*path, key))
+
+
+def with_value(whole: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """Return a copy in which there is something else at the end of the way."""
+    if not path:
+        return value
+    copied = dict(whole) if isinstance(whole, dict) else list(whole)
+    copied[path[0]] = with_value(whole[path[0]], path[1:], value)
+    return copied
+
+
+FULL = list(places(merged(DEFAULTS, EVERYTHING)))
+
+
+def is_taken(path: tuple[str | int, ...], value: Any) -> bool:
+    top = path[0]
+    return VALIDATOR.is_valid({top: with_value(merged(DEFAULTS, EVERYTHING)[top], path[1:], value)})
+
+
+def test_no_value_may_be_of_another_type() -> None:
+    assert len(FULL) > 350
+    wrong = {
+        (".".join(map(str, path)), repr(other))
+        for path, value in FULL
+        for other in ONE_OF_EACH
+        if type(other) is not type(value) and not (isinstance(value, int) and isinstance(other, float)) and is_taken(path, other)
+    }
+    found = {place for place, _ in wrong if not set(place.split(".")) & {"requests", "limits"}}
+    assert found == EITHER
+
+
+def test_no_object_takes_a_key_that_nobody_knows() -> None:
+    objects = [(path, value) for path, value in FULL if isinstance(value, dict)]
+    found = [path for path, value in objects if is_taken(path, value | {"nobodyKnows": "this"})]
+    assert {str(path[-1]) for path in found} <= MAPS, found
+    assert len(objects) - len(found) > 70
+    assert not VALIDATOR.is_valid({"nobodyKnows": {}})
+
+
+def test_helm_sees_each_of_them() -> None:
+    objects = [path for path, value in FULL if isinstance(value, dict) and not set(map(str, path)) & MAPS]
+    spoilt = merged(DEFAULTS, EVERYTHING)
+    for path in sorted(objects, key=len, reverse=True):
+        inside = spoilt
+        for key in path:
+            inside = inside[key]
+        spoilt = with_value(spoilt, path, inside | {"nobodyKnows": "this"})
+    said = refusal(spoilt)
+    missed = [path for path in objects if f"'/{'/'.join(map(str, path))}'" not in said.replace(".", "/")]
+    assert missed == []
+
+
+def test_kinds_of_kubernetes_are_as_its_schema_has_them() -> None:
+    assert SCHEMA["definitions"] == definitions(), "python -m tests.charts.copied"
+
+
 def closed(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every schema that names properties, with its path."""
     if isinstance(schema, dict):
@@ -86,9 +170,19 @@ def differences(schema: Object, defaults: Object, path: str = "") -> Iterator[st
 
 
 def test_every_key_of_the_schema_has_a_default_and_the_other_way_round() -> None:
-    optional = {".global", ".webhook.resources.limits", ".webhook.resources.claims", ".webhook.updateStrategy.type"}
-    optional |= {one.replace("webhook", "controller") for one in optional} | {
-        ".hooks.resources.limits",
-        ".hooks.resources.claims",
+    optional = {".global"} | {
+        f".{part}.{key}"
+        for part, keys in {
+            "podSecurityContext": ("fsGroup", "fsGroupChangePolicy", "supplementalGroups", "seLinuxOptions"),
+            "podSecurityContext.seccompProfile": ("localhostProfile",),
+            **{f"{each}.resources": ("limits", "claims") for each in ("webhook", "controller", "hooks")},
+            **{f"{each}.updateStrategy": ("type",) for each in ("webhook", "controller")},
+            **{
+                f"{each}.{probe}Probe": ("initialDelaySeconds",)
+                for each in ("webhook", "controller")
+                for probe in ("startup", "readiness", "liveness")
+            },
+        }.items()
+        for key in keys
     }
     assert set(differences(SCHEMA, DEFAULTS)) == optional

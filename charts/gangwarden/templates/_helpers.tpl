@@ -13,22 +13,30 @@
 {{- end }}
 {{- end }}
 
+{{/* What says whose an object is cannot be said otherwise: merge keeps what it has. */}}
 {{- define "gangwarden.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/name: {{ include "gangwarden.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-app.kubernetes.io/part-of: gangwarden
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
+{{- $own := dict "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
+{{- $own = merge $own (dict "app.kubernetes.io/name" (include "gangwarden.name" .) "app.kubernetes.io/instance" .Release.Name) }}
+{{- $own = merge $own (dict "app.kubernetes.io/version" .Chart.AppVersion "app.kubernetes.io/managed-by" .Release.Service) }}
+{{- toYaml (merge $own (dict "app.kubernetes.io/part-of" "gangwarden") .Values.commonLabels) }}
 {{- end }}
+
+{{/* Of an object with labels of its own. Takes (context, labels). */}}
+{{- define "gangwarden.labelsWith" -}}
+{{- toYaml (merge (include "gangwarden.labels" (index . 0) | fromYaml) (index . 1)) }}
 {{- end }}
 
 {{/* Of two names: a Deployment's selector is immutable, so nothing that may change belongs here. Takes (context, component). */}}
 {{- define "gangwarden.selector" -}}
 app.kubernetes.io/name: {{ include "gangwarden.name" (index . 0) }}
 app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Takes (context, component, labels of the values). */}}
+{{- define "gangwarden.podLabels" -}}
+{{- $ := index . 0 }}
+{{- $own := merge (include "gangwarden.selector" . | fromYaml) (dict "app.kubernetes.io/instance" $.Release.Name) }}
+{{- toYaml (merge $own (index . 2) $.Values.commonLabels) }}
 {{- end }}
 
 {{- define "gangwarden.image" -}}
@@ -97,14 +105,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- end }}
 
-{{/* Of a pod of ours: what a namespace that enforces "restricted" asks for. */}}
-{{- define "gangwarden.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-seccompProfile: {type: RuntimeDefault}
-{{- end }}
-
+{{/* Of a container of ours: with podSecurityContext what a namespace that enforces "restricted" asks for. No value takes it away. */}}
 {{- define "gangwarden.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -141,6 +142,7 @@ imagePullSecrets: {{ toYaml . | nindent 2 }}
 {{- with $values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+automountServiceAccountToken: true
 terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
 {{- if $values.hostNetwork }}
 hostNetwork: true
@@ -167,4 +169,13 @@ topologySpreadConstraints:
   labelSelector:
     matchLabels: {{ include "gangwarden.selector" (list (index . 0) (index . 2)) | nindent 6 }}
 {{- end }}
+{{- end }}
+
+{{/* Of a container with a port for /healthz and /readyz. Takes (values of the component, name of the port, scheme). */}}
+{{- define "gangwarden.probes" -}}
+{{- $values := index . 0 }}
+{{- $live := dict "path" "/healthz" "port" (index . 1) "scheme" (index . 2) }}
+startupProbe: {{ merge (dict "httpGet" $live) $values.startupProbe | toYaml | nindent 2 }}
+readinessProbe: {{ merge (dict "httpGet" (merge (dict "path" "/readyz") $live)) $values.readinessProbe | toYaml | nindent 2 }}
+livenessProbe: {{ merge (dict "httpGet" $live) $values.livenessProbe | toYaml | nindent 2 }}
 {{- end }}

@@ -1,20 +1,28 @@
+{{/* A hook has no sidecar: where one keeps the policies in an emptyDir, hooks use those of the image. */}}
+{{- define "gangwarden.hookValues" -}}
+{{- $policies := .Values.policies }}
+{{- if and (eq $policies.source "volume") (hasKey $policies.volume "emptyDir") }}
+{{- $policies = dict "source" "bundled" }}
+{{- end }}
+{{- dict "Values" (dict "policies" $policies) | toYaml }}
+{{- end }}
+
 {{/* A Job of a hook, from our own image. Takes (context, name, ServiceAccount, seconds, args as YAML). */}}
 {{- define "gangwarden.hookSpec" -}}
 {{- $ := index . 0 -}}
+{{- $seen := include "gangwarden.hookValues" $ | fromYaml -}}
 backoffLimit: 3
 activeDeadlineSeconds: {{ add (index . 3) 180 }}
 template:
   metadata:
-    labels:
-      app.kubernetes.io/name: {{ include "gangwarden.name" $ }}
-      app.kubernetes.io/component: {{ index . 1 }}
-      app.kubernetes.io/instance: {{ $.Release.Name }}
-      {{- with $.Values.commonLabels }}
-      {{- toYaml . | nindent 6 }}
-      {{- end }}
+    labels: {{ include "gangwarden.podLabels" (list $ (index . 1) $.Values.hooks.podLabels) | nindent 6 }}
+    {{- with $.Values.hooks.podAnnotations }}
+    annotations: {{ toYaml . | nindent 6 }}
+    {{- end }}
   spec:
     restartPolicy: Never
     serviceAccountName: {{ index . 2 }}
+    automountServiceAccountToken: true
     {{- with $.Values.imagePullSecrets }}
     imagePullSecrets: {{ toYaml . | nindent 4 }}
     {{- end }}
@@ -24,16 +32,16 @@ template:
     {{- with $.Values.hooks.tolerations }}
     tolerations: {{ toYaml . | nindent 4 }}
     {{- end }}
-    securityContext: {{ include "gangwarden.podSecurity" $ | nindent 6 }}
+    securityContext: {{ toYaml $.Values.podSecurityContext | nindent 6 }}
     containers:
     - name: {{ index . 1 }}
       image: {{ include "gangwarden.image" $ }}
       imagePullPolicy: {{ $.Values.image.pullPolicy }}
       args: {{ index . 4 | nindent 6 }}
       resources: {{ toYaml $.Values.hooks.resources | nindent 8 }}
-      volumeMounts: {{ include "gangwarden.mounts" $ | nindent 6 }}
+      volumeMounts: {{ include "gangwarden.mounts" $seen | nindent 6 }}
       securityContext: {{ include "gangwarden.containerSecurity" $ | nindent 8 }}
-    volumes: {{ include "gangwarden.volumes" $ | nindent 4 }}
+    volumes: {{ include "gangwarden.volumes" $seen | nindent 4 }}
 {{- end }}
 
 {{- define "gangwarden.probeArgs" -}}
@@ -65,5 +73,5 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
 {{- end }}
 - --timeout={{ .Values.hooks.cleanup.timeoutSeconds }}
 {{- include "gangwarden.scopeArgs" . }}
-{{- include "gangwarden.policyArgs" . }}
+{{- include "gangwarden.policyArgs" (include "gangwarden.hookValues" . | fromYaml) }}
 {{- end }}

@@ -13,3 +13,14 @@
 {{ toYaml . }}
 {{- end }}
 {{- end }}
+
+{{/* Policies of files/policies with the labels that every object of a release carries. Takes (context, documents). */}}
+{{- define "gangwarden.native" -}}
+{{- $labels := include "gangwarden.labels" (index . 0) | fromYaml }}
+{{- range splitList "\n---\n" (index . 1) }}
+{{- $object := fromYaml . }}
+{{- $_ := set $object.metadata "labels" (merge (dict) ($object.metadata.labels | default dict) $labels) }}
+---
+{{ toYaml $object }}
+{{- end }}
+{{- end }}
