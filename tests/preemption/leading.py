@@ -47,6 +47,7 @@ class Leader:
     absent: dict[str, datetime] = field(default_factory=dict)
     short_since: datetime | None = None
     intent: Intent | None = None
+    is_inherited: bool = False
     past: Past | None = None
     begun: int = 0
     seen_pods: dict[str, Object] = field(default_factory=dict)
@@ -55,6 +56,7 @@ class Leader:
         """Begin to lead: what is written of a restart is all there is."""
         trace = read_trace(self.cluster.group)
         self.intent, self.past, self.short_since = trace.intent, trace.past, None
+        self.is_inherited = trace.intent is not None
 
     def watch(self) -> None:
         """Notice what is gone since the last time."""
@@ -98,6 +100,7 @@ class Leader:
             rates=RATES,
             fresh_id=f"r{self.begun}",
             await_seconds=60,
+            is_inherited=self.is_inherited,
         )
         turn = plan_restart(seen)
         writes = (*turn.writes, *(repair(facts) if turn.intent is None and facts.intent is None else ()))
@@ -110,9 +113,11 @@ class Leader:
             self.take_over()
             return look
         self.begun += turn.began
+        if turn.intent is not None and any(isinstance(one, Suspend) for one in done):
+            turn = replace(turn, intent=replace(turn.intent, suspended_by_us=True))
         if turn.intent is not None and turn.intent.step is Step.FORMING and self.intent != turn.intent:
             self.losses, self.short_since = {}, None
-        self.intent, self.past = turn.intent, turn.past
+        self.intent, self.past, self.is_inherited = turn.intent, turn.past, False
         return look
 
     def _keep(self, losses: tuple[Loss, ...]) -> None:
