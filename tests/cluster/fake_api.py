@@ -10,6 +10,8 @@ import json
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,8 @@ class FakeApi:
     forbidden: list[str] = field(default_factory=list)
     documents: dict[str, Json] = field(default_factory=dict)
     metrics: str = ""
+    ahead: timedelta | None = timedelta(0)
+    """How far the clock by which answers are dated is ahead of the real one; None: answers bear no date."""
     tls: ssl.SSLContext | None = None
     port: int = 0
 
@@ -59,6 +63,7 @@ class FakeApi:
     async def start(self) -> None:
         app = web.Application(client_max_size=2**24)
         app.router.add_route("*", "/{path:.*}", self._serve)
+        app.on_response_prepare.append(self._date)
         self.runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
         await self.runner.setup()
         site = web.TCPSite(self.runner, "127.0.0.1", self.port, reuse_address=True, ssl_context=self.tls)
@@ -68,6 +73,9 @@ class FakeApi:
     async def stop(self) -> None:
         await self.cut_watches()
         await self.runner.cleanup()
+
+    async def _date(self, _request: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = format_datetime(datetime.now(UTC) + self.ahead, usegmt=True) if self.ahead is not None else ""
 
     def hang(self) -> None:
         """Take requests and watches from now on without a word."""

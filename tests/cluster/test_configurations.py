@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import pytest
+
 from tests.cluster.fake_api import FakeApi, Json
 from webhook.cluster import Api, WebhookConfigurations
 from webhook.cluster.configurations import merge_configuration
+from webhook.errors import ClusterError
 from webhook.model.objects import ObjectKey
 
 BASE = "/apis/admissionregistration.k8s.io/v1"
@@ -45,7 +48,7 @@ async def test_a_change_keeps_the_object_and_its_bundle(fake: FakeApi, api: Api)
     live = WebhookConfigurations(api, "gangwarden")
     await live.apply([configuration(OURS)])
     before = fake.objects[PATH]["metadata"]["uid"]
-    await live.publish(BUNDLE)
+    await publish(live, BUNDLE)
     await live.apply([configuration(webhook("ignore.mutate.gangwarden.dev", rules=[{"resources": ["jobs", "cronjobs"]}]))])
     (stored,) = fake.objects[PATH]["webhooks"]
     assert stored["rules"] == [{"resources": ["jobs", "cronjobs"]}]
@@ -89,20 +92,74 @@ def test_a_service_does_not_stay_beside_a_new_url() -> None:
     assert merged["clientConfig"] == OURS["clientConfig"] | {"caBundle": ENCODED}
 
 
+async def publish(live: WebhookConfigurations, bundle: bytes) -> None:
+    await live.publish(bundle, {each.place: each.version for each in await live.published()})
+
+
+async def bundles(live: WebhookConfigurations) -> list[bytes]:
+    return [each.bundle for each in await live.published()]
+
+
 async def test_a_bundle_is_published_to_ours_only(fake: FakeApi, api: Api) -> None:
     await fake.put(PATH, configuration(OURS, webhook("policy.example.com")))
     live = WebhookConfigurations(api, "gangwarden")
-    assert await live.published() == (b"",)
-    await live.publish(BUNDLE)
-    await live.publish(BUNDLE)
-    assert await live.published() == (BUNDLE,)
+    assert await bundles(live) == [b""]
+    await publish(live, BUNDLE)
+    await publish(live, BUNDLE)
+    assert await bundles(live) == [BUNDLE]
     assert "caBundle" not in fake.objects[PATH]["webhooks"][1]["clientConfig"]
     assert len(fake.seen("PUT")) == 1
 
 
+async def test_a_bundle_is_published_only_over_what_was_seen(fake: FakeApi, api: Api) -> None:
+    await fake.put(PATH, configuration(OURS))
+    live = WebhookConfigurations(api, "gangwarden")
+    seen = {each.place: each.version for each in await live.published()}
+    await publish(live, BUNDLE)
+    with pytest.raises(ClusterError) as caught:
+        await live.publish(b"older", seen)
+    assert caught.value.status == 409
+    assert await bundles(live) == [BUNDLE]
+
+
+async def test_a_bundle_that_is_no_base64_trusts_nobody(fake: FakeApi, api: Api) -> None:
+    client = OURS["clientConfig"] | {"caBundle": "half a li"}
+    await fake.put(PATH, configuration(webhook(OURS["name"], clientConfig=client)))
+    assert await bundles(WebhookConfigurations(api, "gangwarden")) == [b""]
+
+
+INJECTED = {"cert-manager.io/inject-ca-from": "gangwarden-system/gangwarden"}
+
+
+@pytest.mark.parametrize(("annotations", "foreign"), [(INJECTED, True), ({"cert-manager.io/other": "x"}, False), ({}, False)])
+async def test_an_annotation_says_that_an_injector_keeps_the_bundle(
+    annotations: Json, foreign: bool, fake: FakeApi, api: Api
+) -> None:
+    await fake.put(PATH, configuration(OURS, annotations=annotations))
+    (each,) = await WebhookConfigurations(api, "gangwarden").published()
+    assert each.foreign == foreign
+    (each,) = await WebhookConfigurations(api, "gangwarden", foreign=True).published()
+    assert each.foreign
+
+
+async def test_a_plan_fills_in_bundles_and_overwrites_none(fake: FakeApi, api: Api) -> None:
+    await fake.put(PATH, configuration(with_bundle(OURS, ENCODED)))
+    live = WebhookConfigurations(api, "gangwarden")
+    other = webhook("fail.mutate.gangwarden.dev")
+    planned = configuration(with_bundle(OURS, "b3RoZXI="), with_bundle(other, "b3RoZXI="))
+    await live.apply([planned], keep_bundles=True)
+    assert await bundles(live) == [BUNDLE, b"other"]
+    await live.apply([planned])
+    assert await bundles(live) == [b"other", b"other"]
+
+
+def with_bundle(given: Json, encoded: str) -> Json:
+    return given | {"clientConfig": given["clientConfig"] | {"caBundle": encoded}}
+
+
 async def test_without_a_registration_nothing_is_published_and_nothing_made(fake: FakeApi, api: Api) -> None:
     live = WebhookConfigurations(api, "gangwarden")
-    await live.publish(BUNDLE)
+    await live.publish(BUNDLE, {str(KEY): "1"})
     assert (await live.published(), fake.objects) == ((), {})
 
 

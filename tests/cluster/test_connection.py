@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.cluster.conftest import QUICK
 from tests.cluster.fake_api import FakeApi
 from tests.cluster.waiting import until
 from tests.controlplane.certificates import Authority
-from webhook.cluster import Api, connect
+from webhook.cluster import Api, Connection, connect
 from webhook.errors import ClusterError, UsageError
 from webhook.model.objects import ObjectKey
 
@@ -170,3 +172,27 @@ def in_namespace(path: str, namespace: str) -> str:
     config["contexts"][0]["context"] |= {"namespace": namespace} if namespace else {}
     Path(path).write_text(json.dumps(config))
     return path
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=5), timedelta(days=-400)], ids=["behind by hours", "ahead by a year"])
+async def test_the_time_is_that_of_the_api_server_where_our_clock_is_wrong(
+    ahead: timedelta, fake: FakeApi, connection: Connection
+) -> None:
+    fake.ahead = ahead
+    with capture_logs() as logs:
+        for _ in range(3):
+            await connection.fetch_version()
+            told = connection.now() - datetime.now(UTC)
+            assert abs(told - ahead) < timedelta(seconds=30)
+    (warning,) = [each for each in logs if "clock" in each["event"]]
+    assert abs(warning["seconds"] - ahead.total_seconds()) < 30
+
+
+@pytest.mark.parametrize("ahead", [timedelta(seconds=3), timedelta(0), None], ids=["a little", "none", "undated"])
+async def test_the_time_is_our_own_where_the_clocks_agree_or_nothing_is_told(
+    ahead: timedelta | None, fake: FakeApi, connection: Connection
+) -> None:
+    fake.ahead = ahead
+    await connection.fetch_version()
+    before = datetime.now(UTC)
+    assert before <= connection.now() <= datetime.now(UTC)

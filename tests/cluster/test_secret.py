@@ -33,6 +33,14 @@ async def test_a_slower_process_is_told_so(store: SecretStore) -> None:
     assert loaded[0] == {"tls.crt": b"two"}
 
 
+async def test_who_writes_over_a_deleted_secret_is_told_to_look_again(fake: FakeApi, store: SecretStore) -> None:
+    read = await store.save({"tls.crt": b"one"}, None)
+    await fake.remove(PATH)
+    with pytest.raises(ClusterError) as caught:
+        await store.save({"tls.crt": b"two"}, read)
+    assert caught.value.status == 409
+
+
 async def test_two_that_create_at_once_find_one_winner(store: SecretStore) -> None:
     await store.save({"tls.crt": b"one"}, None)
     with pytest.raises(ClusterError) as caught:

@@ -200,12 +200,12 @@ async def test_a_webhook_configuration_is_changed_in_place(control_plane: Contro
     planned, changed = configuration(namespace, "CREATE"), configuration(namespace, "CREATE", "UPDATE")
     (key,) = await live.apply([planned])
     before = await api.get(key)
-    await live.publish(bundle)
+    await live.publish(bundle, {each.place: each.version for each in await live.published()})
     assert (await live.apply([planned]), await live.apply([changed])) == ((), (key,))
     after = await api.get(key)
     assert metadata_of(after)["uid"] == metadata_of(before)["uid"]
     assert after["webhooks"][0]["rules"][0]["operations"] == ["CREATE", "UPDATE"]
-    assert await live.published() == (bundle,)
+    assert [each.bundle for each in await live.published()] == [bundle]
     assert await live.delete() == (key,)
 
 

@@ -6,12 +6,14 @@ import asyncio
 import json
 import ssl
 from collections import deque
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
 from tests import builders
+from tests.certs.fakes import Registered
 from tests.server.running import Connection
 from tests.soak.scene import Scene
 from webhook.certs import FileStore, Profile, Rotator, Tls
@@ -43,11 +45,14 @@ class Published:
 
     def __init__(self) -> None:
         self._bundles: deque[tuple[float, bytes]] = deque(maxlen=50)
+        self._version = 0
 
-    async def published(self) -> tuple[bytes, ...]:
-        return (self._bundles[-1][1],) if self._bundles else (b"",)
+    async def published(self) -> tuple[Registered, ...]:
+        bundle = self._bundles[-1][1] if self._bundles else b""
+        return (Registered(place="0", version=str(self._version), bundle=bundle),)
 
-    async def publish(self, bundle: bytes) -> None:
+    async def publish(self, bundle: bytes, versions: Mapping[str, str]) -> None:
+        self._version += 1
         self._bundles.append((asyncio.get_running_loop().time(), bundle))
 
     def as_heard(self, lag: float) -> bytes:
@@ -107,9 +112,10 @@ class Load:
 async def test_short_lived_certificates_rotate_under_load(scene: Scene, tmp_path: Path):
     published, serving = Published(), ServingSettings(host="127.0.0.1", port=0, drain_seconds=0.0, shutdown_seconds=5)
     profile, store, stop = Profile(settings=QUICK), FileStore(tmp_path), asyncio.Event()
-    first = Rotator(store, profile=profile, clock=lambda: datetime.now(UTC), publisher=published)
-    tls = Tls(await first.renew())
-    rotator = Rotator(store, profile=profile, clock=lambda: datetime.now(UTC), publisher=published, server=tls)
+    rotator = Rotator(store, profile=profile, clock=lambda: datetime.now(UTC), publisher=published)
+    first = await rotator.renew()
+    tls = Tls(first)
+    rotator.attach(tls, first)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     app = build_app(
         reviewer(), list, metrics=Metrics(CollectorRegistry()), serving=serving, evaluation=EvaluationSettings(), stop=stop

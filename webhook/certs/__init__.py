@@ -9,9 +9,19 @@ from webhook.certs.files import FileStore, load_material, write_material
 from webhook.certs.inspection import CertificateFacts, Held, check_material, inspect_material, why_untrusted
 from webhook.certs.material import Material
 from webhook.certs.minting import Pair, mint_authority, mint_leaf
+from webhook.certs.places import BundlePublisher, CertificateServer, LiveBundle, MaterialStore
 from webhook.certs.profile import Profile, decode_profile, load_profile
-from webhook.certs.renewal import Action, DropAuthority, MintAuthority, MintLeaf, PublishBundle, ServeLeaf, plan_renewal
-from webhook.certs.rotation import BundlePublisher, CertificateServer, MaterialStore, Rotator
+from webhook.certs.renewal import (
+    Action,
+    DropAuthority,
+    MintAuthority,
+    MintLeaf,
+    PublishBundle,
+    ServeLeaf,
+    Sight,
+    plan_renewal,
+)
+from webhook.certs.rotation import Rotator
 from webhook.certs.tls import Tls
 
 __all__ = [
@@ -22,6 +32,7 @@ __all__ = [
     "DropAuthority",
     "FileStore",
     "Held",
+    "LiveBundle",
     "Material",
     "MaterialStore",
     "MintAuthority",
@@ -31,6 +42,7 @@ __all__ = [
     "PublishBundle",
     "Rotator",
     "ServeLeaf",
+    "Sight",
     "Tls",
     "check_material",
     "decode_profile",

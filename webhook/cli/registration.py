@@ -18,18 +18,26 @@ _INVALID = 422
 
 
 async def register(
-    live: WebhookConfigurations, needs: WebhookNeeds, endpoint: Endpoint, *, ca_bundle: str, scope: NamespaceScope
+    live: WebhookConfigurations,
+    needs: WebhookNeeds,
+    endpoint: Endpoint,
+    *,
+    ca_bundle: str,
+    scope: NamespaceScope,
+    keep_bundles: bool = False,
 ) -> tuple[ObjectKey, ...]:
     """Apply the configurations; returns the keys of those that were written. Raises ClusterError.
+
+    ``keep_bundles``: ``ca_bundle`` is for webhooks that have none.
 
     New expressions are compiled by the API server for the release before its own, so it may refuse one that a stored
     policy may use; then everything that the rules name is sent to us, which is slower and no less strict.
     """
     try:
-        return await live.apply(plan_configurations(needs, endpoint, ca_bundle=ca_bundle, scope=scope))
+        return await live.apply(plan_configurations(needs, endpoint, ca_bundle=ca_bundle, scope=scope), keep_bundles=keep_bundles)
     except ClusterError as error:
         if error.status != _INVALID or "matchConditions" not in str(error):
             raise
         _LOG.warning("match conditions not accepted; all that the rules name is sent", error=str(error))
         plain = needs.without_conditions()
-        return await live.apply(plan_configurations(plain, endpoint, ca_bundle=ca_bundle, scope=scope))
+        return await live.apply(plan_configurations(plain, endpoint, ca_bundle=ca_bundle, scope=scope), keep_bundles=keep_bundles)

@@ -6,13 +6,12 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
 
 from webhook.admission import CONFIGURATION_NAME, Endpoint, NamespaceScope, webhook_needs
-from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls, why_untrusted
+from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls
 from webhook.cli.registration import register
 from webhook.cluster import AccessReviews, Api, SecretStore, WebhookConfigurations
 from webhook.errors import GangwardenError, UsageError
@@ -63,9 +62,10 @@ class WebhookPart:
         evictions: Reviewer | None = None,
     ) -> None:
         """Serve until ``stop`` is set and all is drained. With an endpoint the configurations are kept as well."""
-        material = await self._step(self._rotator(server=None))
+        rotator = self._rotator(endpoint)
+        material = await self._step(rotator)
         tls = Tls(material)
-        rotator = self._rotator(server=tls)
+        rotator.attach(tls, material)
         listening = asyncio.Event()
         app = build_app(
             reviewer,
@@ -93,13 +93,14 @@ class WebhookPart:
             for task in beside:
                 task.cancel()
 
-    def _rotator(self, server: Tls | None) -> Rotator:
+    def _rotator(self, endpoint: Endpoint | None) -> Rotator:
+        """Return what keeps the certificates; those of others it publishes only where we keep the configurations."""
+        foreign = self._given_for is not None and endpoint is None
         return Rotator(
             self._material_store,
             profile=self._profile,
-            clock=lambda: datetime.now(UTC),
-            publisher=self._configurations,
-            server=server,
+            clock=self._api.connection.now,
+            publisher=WebhookConfigurations(self._api, CONFIGURATION_NAME, foreign=foreign),
         )
 
     async def _step(self, rotator: Rotator) -> Material:
@@ -131,18 +132,17 @@ class WebhookPart:
                 await asyncio.wait_for(self._changed.wait(), min(self._profile.settings.check_seconds, _TRUST_SECONDS))
 
     async def _apply(self, endpoint: Endpoint, scope: NamespaceScope, material: Material) -> None:
+        """Write what the policies need. The rotation keeps the bundles: here they are for webhooks that have none yet."""
         bundle = base64.b64encode(material.ca).decode()
         needs = webhook_needs(self._store.current)
-        for key in await register(self._configurations, needs, endpoint, ca_bundle=bundle, scope=scope):
+        written = await register(self._configurations, needs, endpoint, ca_bundle=bundle, scope=scope, keep_bundles=True)
+        for key in written:
             _LOG.info("webhook configuration written", key=str(key))
 
     async def _watch_trust(self, rotator: Rotator) -> None:
         while True:
             try:
-                material = await rotator.follow()
-                live = await self._configurations.published()
-                reasons = (why_untrusted(material.certificate, bundle, datetime.now(UTC)) for bundle in live)
-                reason = next((reason for reason in reasons if reason), "")
+                reason = await rotator.distrust()
                 self._distrust = reason and f"the API server does not trust the served certificate: {reason}"
             except GangwardenError as error:
                 _LOG.warning("the live caBundle could not be compared", error=str(error))

@@ -2,14 +2,16 @@
 
 In between there would be no webhook, and every Job created then would pass unseen (cert-manager 7202). What others
 wrote is kept: their webhooks, labels and annotations, and the fields of ours of which the plan says nothing. The
-caBundle belongs to the certificate rotation; a plan that brings none leaves it as it is.
+caBundle belongs to the certificate rotation; a plan that brings none leaves it as it is. Where an annotation says that
+cert-manager's injector keeps it, it is read and never written: two writers would undo each other's work for ever.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from webhook.cluster.api import Api
 from webhook.errors import ClusterError
@@ -19,21 +21,42 @@ _GROUP = "admissionregistration.k8s.io"
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _SUFFIX = ".gangwarden.dev"
 """Names of our webhooks end so; a webhook whose name does not is somebody else's."""
+_INJECTION = "cert-manager.io/inject-"
+"""Annotations of the injector begin so: inject-ca-from, inject-ca-from-secret, inject-apiserver-ca."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveBundle:
+    """The caBundle of one webhook as it is registered."""
+
+    place: str
+    """The configuration it stands in."""
+    version: str
+    """Its resourceVersion."""
+    webhook: str
+    bundle: bytes
+    """PEM; empty if unset or no base64."""
+    foreign: bool
+    """An injector keeps it."""
 
 
 class WebhookConfigurations:
     """Our webhook configurations in the cluster, by their names."""
 
-    def __init__(self, api: Api, *names: str) -> None:
-        self._api = api
+    def __init__(self, api: Api, *names: str, foreign: bool = False) -> None:
+        """``foreign``: somebody else keeps all caBundles, whatever the annotations say."""
+        self._api, self._foreign = api, foreign
         self._keys = tuple(ObjectKey(_GROUP, kind, "", name) for kind in _KINDS for name in names)
 
-    async def apply(self, desired: Iterable[Object]) -> tuple[ObjectKey, ...]:
-        """Bring each configuration to the planned state; returns the keys of those that had to be written."""
+    async def apply(self, desired: Iterable[Object], *, keep_bundles: bool = False) -> tuple[ObjectKey, ...]:
+        """Bring each configuration to the planned state; returns the keys of those that had to be written.
+
+        ``keep_bundles``: a caBundle that is there stays, and the plan's is for webhooks that have none.
+        """
         written = []
         for planned in desired:
             key = ObjectKey.of(planned)
-            if await self._apply_one(key, planned):
+            if await self._apply_one(key, planned, keep_bundles=keep_bundles):
                 written.append(key)
         return tuple(written)
 
@@ -41,30 +64,36 @@ class WebhookConfigurations:
         """Take our configurations away; returns the keys of those that were there."""
         return tuple([key for key in self._keys if await self._api.delete_found(key)])
 
-    async def published(self) -> tuple[bytes, ...]:
-        """Return the caBundle (PEM; empty if unset) of every webhook of ours that is registered."""
-        live = [await self._api.find(key) for key in self._keys]
-        return tuple(_bundle(webhook) for obj in live if obj is not None for webhook in _ours(obj))
+    async def published(self) -> tuple[LiveBundle, ...]:
+        """Return the caBundle of every webhook of ours that is registered."""
+        live = [(key, await self._api.find(key)) for key in self._keys]
+        return tuple(each for key, obj in live if obj is not None for each in self._bundles(key, obj))
 
-    async def publish(self, bundle: bytes) -> None:
-        """Set the caBundle (PEM) of every webhook of ours that is registered."""
+    async def publish(self, bundle: bytes, versions: Mapping[str, str]) -> None:
+        """Set the caBundle (PEM) of every webhook of ours at these places, as ``published`` named them.
+
+        ClusterError 409 where a configuration is of another version by now: whoever wrote it may have known more.
+        """
         encoded = base64.b64encode(bundle).decode()
+        for key in (key for key in self._keys if str(key) in versions):
+            live = await self._api.find(key)
+            if live is None or all(webhook["clientConfig"].get("caBundle") == encoded for webhook in _ours(live)):
+                continue  # None: not registered any more; `apply` brings the bundle along
+            metadata = metadata_of(live) | {"resourceVersion": versions[str(key)]}
+            webhooks = [_with_bundle(webhook, encoded) for webhook in live.get("webhooks") or ()]
+            await self._api.replace(live | {"metadata": metadata, "webhooks": webhooks})
 
+    def _bundles(self, key: ObjectKey, obj: Object) -> Iterator[LiveBundle]:
+        metadata = metadata_of(obj)
+        foreign = self._foreign or any(name.startswith(_INJECTION) for name in metadata.get("annotations") or ())
+        place, version = str(key), str(metadata["resourceVersion"])
+        for webhook in _ours(obj):
+            name, bundle = str(webhook["name"]), _bundle(webhook)
+            yield LiveBundle(place=place, version=version, webhook=name, bundle=bundle, foreign=foreign)
+
+    async def _apply_one(self, key: ObjectKey, planned: Object, *, keep_bundles: bool) -> bool:
         def edit(live: Object) -> Object | None:
-            if all(webhook["clientConfig"].get("caBundle") == encoded for webhook in _ours(live)):
-                return None
-            return live | {"webhooks": [_with_bundle(webhook, encoded) for webhook in live.get("webhooks") or ()]}
-
-        for key in self._keys:
-            try:
-                await self._api.change(key, edit)
-            except ClusterError as error:
-                if error.status != 404:  # not registered (yet): `webhooks apply` brings the bundle along
-                    raise
-
-    async def _apply_one(self, key: ObjectKey, planned: Object) -> bool:
-        def edit(live: Object) -> Object | None:
-            merged = merge_configuration(live, planned)
+            merged = merge_configuration(live, _without_known(planned, live) if keep_bundles else planned)
             return None if merged == live else merged
 
         try:
@@ -107,6 +136,17 @@ def _merged(live: Object, planned: Object) -> Object:
 
 def _ours(obj: Object) -> Sequence[Object]:
     return [webhook for webhook in obj.get("webhooks") or () if webhook["name"].endswith(_SUFFIX)]
+
+
+def _without_known(planned: Object, live: Object) -> Object:
+    """Leave out the bundles of webhooks that have one."""
+    known = {webhook["name"] for webhook in _ours(live) if webhook["clientConfig"].get("caBundle")}
+    return planned | {"webhooks": [_bare(one) if one["name"] in known else one for one in planned.get("webhooks") or ()]}
+
+
+def _bare(webhook: Object) -> Object:
+    client = {name: value for name, value in webhook["clientConfig"].items() if name != "caBundle"}
+    return webhook | {"clientConfig": client}
 
 
 def _bundle(webhook: Object) -> bytes:

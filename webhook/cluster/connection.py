@@ -10,7 +10,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
@@ -29,6 +30,8 @@ from webhook.settings import ClusterSettings
 _LOG = structlog.get_logger(__name__)
 _REFRESH_PAUSE_SECONDS = 10.0
 """A refused token is read again at most this often, so that a wrong one does not double every call."""
+_CLOCKS_AGREE = timedelta(seconds=10)
+"""Less says nothing: an answer is dated in whole seconds, and read by a process that may be busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ class Connection:
         self._retired: Any = None
         self._refreshed = float("-inf")
         self._refreshing = asyncio.Lock()
+        self._dated, self._told_of_clock = ("", datetime.now(UTC)), False
         self._keeper = asyncio.create_task(self._keep_fresh(), name="cluster-credentials")
 
     async def __aenter__(self) -> Self:
@@ -99,6 +103,22 @@ class Connection:
     def namespace(self) -> str:
         """Return the namespace of the kubeconfig's context, in which kubectl looks by default; empty where it names none."""
         return self._credentials.namespace
+
+    def now(self) -> datetime:
+        """Return the time by the API server's clock, which judges certificates, as far as its last answer tells.
+
+        Answers carry whole seconds and travel; where the clocks agree as closely as that, our own is returned.
+        """
+        local = datetime.now(UTC)
+        try:
+            ahead = parsedate_to_datetime(self._dated[0]) - self._dated[1]
+        except (ValueError, TypeError):  # TypeError: a date without a zone
+            return local
+        wrong = abs(ahead) > _CLOCKS_AGREE
+        if wrong and not self._told_of_clock:
+            _LOG.warning("the clock of this machine is wrong by the API server's", seconds=round(ahead.total_seconds()))
+        self._told_of_clock = wrong
+        return local + ahead if wrong else local
 
     async def close(self) -> None:
         """Close every stream and connection."""
@@ -153,7 +173,9 @@ class Connection:
 
     async def _answer(self, call: Call, limits: aiohttp.ClientTimeout) -> Answer:
         with self._translated(call.method.lower(), call.path):
-            return await _read(await self._open(call, limits))
+            response = await self._open(call, limits)
+            self._dated = response.headers.get("Date", ""), datetime.now(UTC)
+            return await _read(response)
 
     async def _open(self, call: Call, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         client = self._client

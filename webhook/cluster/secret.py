@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping
 
 from webhook.cluster.api import Api
+from webhook.errors import ClusterError
 from webhook.model.groups import MANAGED_BY, MANAGED_BY_LABEL
 from webhook.model.objects import Object, ObjectKey, metadata_of
 
@@ -32,6 +33,8 @@ class SecretStore:
             secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
             stored = await self._api.create(secret)
         else:
-            live = await self._api.get(self._key)  # for the labels, owners and type that others gave it
+            live = await self._api.find(self._key)  # for the labels, owners and type that others gave it
+            if live is None:
+                raise ClusterError(f"{self._key} was deleted meanwhile", verb="update", key=str(self._key), status=409)
             stored = await self._api.replace(live | {"metadata": metadata_of(live) | {"resourceVersion": version}, "data": data})
         return str(metadata_of(stored)["resourceVersion"])
