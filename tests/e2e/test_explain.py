@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.controlplane.client import PODS, Client, wait_for
+from tests.controlplane.client import NODES, PODS, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.scenes import is_bound
 from tests.e2e.installation import COMMAND, Installation, labelled_job, running
@@ -104,6 +104,18 @@ def test_a_gated_member(installed, namespace):
     installed.client.create(job)
     found = said(installed, namespace, "MemberGated", "job/train")
     assert "example.com/hold" in found["cause"]
+
+
+def test_a_group_of_which_some_were_bound_by_another_hand(installed, namespace):
+    client, job = installed.client, labelled_job("train", namespace)
+    job["spec"]["template"]["spec"]["nodeSelector"] = {"example.test/room": "none"}
+    client.create(job)
+    said(installed, namespace, "GroupUnschedulable", "job/train")
+    node, pods = client.list(NODES)[0]["metadata"]["name"], client.list(PODS, namespace)
+    client.bind(namespace, pods[0]["metadata"]["name"], node)
+    found = said(installed, namespace, "BoundInPart", "job/train")
+    assert (found["exit"], found["state"]) == (1, "forming")
+    assert "1 of 4 members have nodes and 3 wait, though the group was never started as a whole" in found["cause"]
 
 
 def test_a_member_that_was_deleted_strands_the_others_and_the_cause_is_counted(installed, namespace):

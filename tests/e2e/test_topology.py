@@ -14,6 +14,7 @@ from tests.controlplane.nodes import RACK_KEY
 from tests.controlplane.plan import NATIVE, Gates
 from tests.controlplane.scenes import is_bound, job
 from tests.e2e.installation import CANARY, SHIPPED, Installation, labelled_job, running
+from tests.e2e.test_explain import said
 
 PATIENCE_SECONDS = 60.0
 RACK_PODS = 8
@@ -106,6 +107,7 @@ def test_room_that_lies_in_two_racks_is_none_and_the_job_says_so(
     (line,) = [line for line in described.splitlines() if "GroupUnschedulable" in line]
     assert f"no room for the whole group within one {RACK_KEY}" in line
     assert "0/2 placements are available" in line  # the scheduler's word for domains
+    assert "0/2 placements are available" in said(installed, space, "NoDomain", f"job/{name}")["cause"]
     client.delete("batch/v1/jobs", space, "in-r1")
     wait_until_bound(client, space, name, RACK_PODS // 2 + 1)
     assert racks_of(client, space, name) == {"r1"}
