@@ -121,6 +121,12 @@ class Client:
         eviction: Object = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": namespace}}
         return self.request("POST", path_of(PODS, namespace, pod, "eviction"), eviction | {"deleteOptions": options})
 
+    def bind(self, namespace: str, pod: str, node: str) -> Object:
+        """Give a pod a node past its scheduler."""
+        meta, target = {"name": pod, "namespace": namespace}, {"apiVersion": "v1", "kind": "Node", "name": node}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}
+        return self.request("POST", path_of(PODS, namespace, pod, "binding"), binding)
+
     def finish_pod(self, namespace: str, name: str, phase: str = "Succeeded", *, exit_code: int | None = None) -> Object:
         """End the containers of a running pod as its kubelet would."""
         code = (0 if phase == "Succeeded" else 1) if exit_code is None else exit_code
