@@ -23,7 +23,7 @@
 
 {{/* Of an object with labels of its own. Takes (context, labels). */}}
 {{- define "gangwarden.labelsWith" -}}
-{{- toYaml (merge (include "gangwarden.labels" (index . 0) | fromYaml) (index . 1)) }}
+{{- toYaml (merge (dict) (index . 1) (include "gangwarden.labels" (index . 0) | fromYaml)) }}
 {{- end }}
 
 {{/* Of two names: a Deployment's selector is immutable, so nothing that may change belongs here. Takes (context, component). */}}
