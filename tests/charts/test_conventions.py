@@ -8,6 +8,7 @@ import re
 import pytest
 import yaml
 
+from tests.charts import readme
 from tests.charts.helm import CHART, named, pod_specs, render
 from tests.charts.outline import VALUES
 from webhook.model.objects import Object
@@ -152,3 +153,10 @@ def test_how_it_is_found_and_what_it_needs() -> None:
 def test_chart_testing_finds_value_sets_that_say_what_they_are_for() -> None:
     assert len(CI) >= 4
     assert all(path.read_text().startswith("# ") for path in CI.values())
+
+
+def test_the_readme_explains_every_value_as_its_comment_does() -> None:
+    assert readme.PATH.read_text() == readme.text(), "python -m tests.charts.readme"
+    rows = list(readme.rows())
+    assert [path for path, _, meaning in rows if not meaning] == []
+    assert len(rows) > 120
