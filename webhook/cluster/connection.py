@@ -169,7 +169,7 @@ class Connection:
                         yield b"".join(parts)
                         parts = [following]
             finally:
-                response.close()
+                _cut(response)
 
     async def _answer(self, call: Call, limits: aiohttp.ClientTimeout) -> Answer:
         with self._translated(call.method.lower(), call.path):
@@ -254,6 +254,14 @@ def _client(credentials: Credentials) -> Any:
         ) from error
     client.user_agent = user_agent()
     return client
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """Close a stream at once: the farewell of TLS waits for the other side, for longer than the event loop may last."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
 
 
 async def _read(response: aiohttp.ClientResponse) -> Answer:
