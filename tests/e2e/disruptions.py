@@ -84,6 +84,25 @@ def a_kubelet_ends_a_pod(stage: Stage) -> None:
     assert "was ended by the kubelet" in gang.told("GroupRestarting")
 
 
+def a_device_that_all_share_is_tainted(stage: Stage) -> None:
+    """Its controller deletes pod by pod: all are gone before the restart begins, or it takes the rest down."""
+    gang = stage.gang()
+    for pod in gang.running():
+        stage.take_its_device(pod["metadata"]["name"])
+    gang.came_back(seconds=2 * WHOLE_SECONDS)
+    assert "a device of its claim is tainted" in gang.told("GroupRestarting") + gang.told("GroupTaken")
+    gang.alive()
+
+
+def a_program_crashes_again_and_again(stage: Stage) -> None:
+    """Nothing took it, so its group is not restarted; but it is told."""
+    gang = stage.gang()
+    stage.crash(gang.running()[0]["metadata"]["name"])
+    wait_for(lambda: "CrashLoopBackOff" in gang.told("GroupStuck"), seconds=STEP_SECONDS, what="it is told")
+    holds(lambda: not gang.step())
+    gang.untouched()
+
+
 def two_members_are_lost_at_once(stage: Stage) -> None:
     gang = stage.gang()
     for pod in gang.running()[:2]:
@@ -273,6 +292,8 @@ SCENES: dict[str, Callable[[Stage], None]] = {
         a_pod_is_deleted,
         a_pod_is_evicted,
         a_kubelet_ends_a_pod,
+        a_device_that_all_share_is_tainted,
+        a_program_crashes_again_and_again,
         two_members_are_lost_at_once,
         a_node_with_members_of_three_gangs_is_drained,
         a_budget_allows_fewer_than_the_group_and_later_more,

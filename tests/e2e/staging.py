@@ -244,17 +244,24 @@ class Stage:
 
     def end_by_kubelet(self, pod: str) -> None:
         """End a pod as a kubelet under pressure does: it fails, and says that it was no fault of its own."""
-        said = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "TerminationByKubelet",
-            "message": "The node was low on resource: memory.",
-            "lastTransitionTime": _now(),
-        }
+        self._doom(pod, "TerminationByKubelet", "The node was low on resource: memory.", phase="Failed", reason="Evicted")
+
+    def take_its_device(self, pod: str) -> None:
+        """Delete a pod as the controller of tainted devices does (pkg/controller/devicetainteviction)."""
+        self._doom(pod, "DeletionByDeviceTaintManager", "Device Taint manager: deleting due to NoExecute taint")
+        self.client.delete(PODS, self.namespace, pod)
+
+    def _doom(self, pod: str, reason: str, message: str, **status: str) -> None:
+        said = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message, "lastTransitionTime": _now()}
         conditions = self.client.get(PODS, self.namespace, pod)["status"]["conditions"]
-        self.client.patch_status(
-            PODS, self.namespace, pod, {"phase": "Failed", "reason": "Evicted", "conditions": [*conditions, said]}
-        )
+        self.client.patch_status(PODS, self.namespace, pod, {"conditions": [*conditions, said], **status})
+
+    def crash(self, pod: str) -> None:
+        """Have a container of a pod end again and again, as a kubelet writes it."""
+        statuses = self.client.get(PODS, self.namespace, pod)["status"]["containerStatuses"]
+        waits = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}}
+        crashed = [one | {"ready": False, "started": False, "restartCount": 7, "state": waits} for one in statuses]
+        self.client.patch_status(PODS, self.namespace, pod, {"containerStatuses": crashed})
 
     def label_pod(self, pod: str, key: str, value: str) -> None:
         self.client.patch(PODS, self.namespace, pod, {"metadata": {"labels": {key: value}}})

@@ -21,7 +21,7 @@ from tests.controlplane.plan import MANAGED, NATIVE
 from tests.controlplane.watch import watching
 from tests.e2e.disruptions import SCENES
 from tests.e2e.installation import SYSTEM_NAMESPACE, Installation, running
-from tests.e2e.staging import Gang, Stage, holds
+from tests.e2e.staging import STEP_SECONDS, Gang, Stage, holds
 
 Object = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,19 +91,32 @@ def test_a_group_is_whole_again_or_held_whole_or_gone(outcomes: dict[str, Future
     outcomes[scene].result()
 
 
-@pytest.fixture
-def stage(installed: Installation) -> Iterator[Stage]:
-    """A stage for a scene that concerns all others, and so is played alone."""
+@contextlib.contextmanager
+def alone(installed: Installation) -> Iterator[Stage]:
+    """Return a stage for a scene that concerns all others, and so is played alone."""
     with installed.cluster.namespace() as namespace:
         made = Stage(installed.cluster, installed.client, namespace)
         try:
             yield made
+        except AssertionError as error:
+            error.add_note(made.as_it_stands())
+            raise
         finally:
             made.clear()
 
 
+@pytest.fixture
+def stage(installed: Installation) -> Iterator[Stage]:
+    with alone(installed) as made:
+        yield made
+
+
 @pytest.mark.timeout(400)
 def test_a_leader_that_dies_between_two_steps_is_followed(installed: Installation, stage: Stage, flags: tuple[str, ...]) -> None:
+    leaders_die_between_two_steps(installed, stage, flags)
+
+
+def leaders_die_between_two_steps(installed: Installation, stage: Stage, flags: tuple[str, ...]) -> None:
     stage.room(6, cpu="8")
     steps = ("Suspending", "Awaiting", "Resuming", "Forming")
     gangs = [stage.submit(step.lower(), cpu="500m", labels={SLOW_LABEL: "2s"}).start() for step in steps]
@@ -111,7 +124,7 @@ def test_a_leader_that_dies_between_two_steps_is_followed(installed: Installatio
         installed.start_controller(*flags)
         with killing(installed, gang, step) as reached:
             stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-            assert reached.wait(60), f"{step} was not reached"
+            assert reached.wait(STEP_SECONDS), f"{step} was not reached"
         installed.free_lease()
     installed.start_controller(*flags)
     for gang in gangs:
@@ -135,10 +148,14 @@ def killing(installed: Installation, gang: Gang, step: str) -> Iterator[threadin
 
 @pytest.mark.timeout(400)
 def test_an_api_server_that_is_away_in_the_middle_costs_only_time(installed: Installation, stage: Stage) -> None:
+    the_api_server_is_away(installed, stage)
+
+
+def the_api_server_is_away(installed: Installation, stage: Stage) -> None:
     stage.room(5)
     gang = stage.gang(labels={SLOW_LABEL: "3s"})
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
-    wait_for(lambda: gang.step() == "Awaiting", what="its members are ending")
+    wait_for(lambda: gang.step() == "Awaiting", seconds=STEP_SECONDS, what="its members are ending")
     installed.cluster.stop("kube-apiserver", kill=True)
     installed.cluster.start("kube-apiserver")
     gang.restarted()

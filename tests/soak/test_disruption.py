@@ -13,7 +13,7 @@ import pytest
 from tests.controlplane.cluster import ControlPlane
 from tests.e2e.disruptions import SCENES
 from tests.e2e.installation import Installation, running
-from tests.e2e.test_disruption import ROUTES, play
+from tests.e2e.test_disruption import ROUTES, alone, leaders_die_between_two_steps, play, the_api_server_is_away
 from tests.soak.reaper import FilledUpError, Reaper
 from tests.soak.scene import Scene
 
@@ -55,6 +55,23 @@ def test_scenes_of_disruption_while_leaders_die(scene: Scene, installed: Install
     )
     if missed:
         pytest.fail("\n".join(missed))
+
+
+@pytest.mark.timeout(7200)
+def test_scenes_that_are_played_alone(scene: Scene, installed: Installation, request: pytest.FixtureRequest) -> None:
+    flags = ROUTES[request.node.callspec.params["installed"]][1]
+    rounds = scene.often(ROUNDS)
+    scene.done(f"{rounds} rounds: four leaders killed, each at another step; the API server killed in the middle", "none held")
+    for played in range(1, rounds + 1):
+        with alone(installed) as stage:
+            leaders_die_between_two_steps(installed, stage, flags)
+        with alone(installed) as stage:
+            the_api_server_is_away(installed, stage)
+        for spare in [one for one in installed.controllers if one.alive][2:]:
+            spare.stop()
+        scene.found = f"{played} held"
+        print(f"{datetime.now(UTC):%H:%M:%S} {scene.found}", flush=True)
+    scene.found = "0 missed"
 
 
 def play_until_led(cluster: ControlPlane, name: str, reaper: Reaper, again: Counter[str]) -> None:
