@@ -63,6 +63,25 @@ class ServingSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AuthenticationSettings:
+    """How callers of the webhook are known, where that is asked for."""
+
+    poll_seconds: float = 5.0
+    """How often the client CA file and the file of bearer tokens are read: as long as a token that was taken out may still
+    count. A mounted Secret takes the kubelet a minute or so."""
+    token_seconds: float = 10.0
+    """How long the API server's answer about a token is kept (its own components, as aggregated servers: 10)."""
+    token_limit: int = 1_000
+    """How many such answers are kept; the oldest go first."""
+    token_reviews_at_once: int = 4
+    """How many tokens the API server is asked about at the same time; further ones wait."""
+    token_reviews_limit: int = 64
+    """How many tokens are being asked about, or wait for it; beyond it the caller is told to try again."""
+    log_seconds: float = 10.0
+    """One log line about refused callers in this time, for each reason: anybody may be refused as often as he likes."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CertificateSettings:
     """Lifetimes of the own certificate authority and its leaf."""
 
@@ -204,6 +223,7 @@ class Settings:
 
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     serving: ServingSettings = field(default_factory=ServingSettings)
+    authentication: AuthenticationSettings = field(default_factory=AuthenticationSettings)
     certificates: CertificateSettings = field(default_factory=CertificateSettings)
     reload: ReloadSettings = field(default_factory=ReloadSettings)
     controller: ControllerSettings = field(default_factory=ControllerSettings)

@@ -13,14 +13,14 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from webhook.certs import Material, Profile, Tls, mint_authority, mint_leaf
+from webhook.certs import ClientAuthority, Material, Profile, Tls, mint_authority, mint_leaf
 from webhook.errors import ReviewError
 from webhook.model.access import Answers
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.verdicts import Admitted, Answer, Reviewed
-from webhook.server import AccessAsker, Metrics, Reviewer, build_app, serve
+from webhook.server import AccessAsker, Callers, Metrics, Reviewer, build_app, serve
 from webhook.settings import EvaluationSettings, ServingSettings
 
 PATIENCE = 30.0  # seconds until a test gives up; nothing measures time against it
@@ -183,11 +183,13 @@ async def running(
     reviewer: Reviewer | None = None,
     clock: Callable[[], float] | None = None,
     access: AccessAsker | None = None,
+    clients: ClientAuthority | None = None,
+    callers: Callable[[Metrics, Tls], Callers] | None = None,
     **limits: Any,
 ) -> AsyncIterator[Running]:
     """Run a server with these limits until the block ends; without a reviewer it answers as the test says."""
     serving = ServingSettings(**({"host": "127.0.0.1", "port": 0, "drain_seconds": 0.0, "shutdown_seconds": 5} | limits))
-    stop, metrics, told, tls = asyncio.Event(), Metrics(CollectorRegistry()), Told(answer), Tls(MATERIAL)
+    stop, metrics, told, tls = asyncio.Event(), Metrics(CollectorRegistry()), Told(answer), Tls(MATERIAL, clients)
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     app = build_app(
         reviewer or told,
@@ -198,6 +200,7 @@ async def running(
         stop=stop,
         evictions=evictions,
         access=access,
+        callers=callers(metrics, tls) if callers else None,
         **({"clock": clock} if clock else {}),
     )
     task = asyncio.create_task(serve(app, tls.context, serving, stop=stop, started=port.set_result))

@@ -45,6 +45,13 @@ class Endpoint:
     service_name: str = ""
     service_port: int = 443
 
+    @property
+    def origin(self) -> str:
+        """Return the address without a path, as the audience of a token for us begins (KEP-6060)."""
+        if self.url:
+            return self.url.rstrip("/")
+        return f"https://{self.service_name}.{self.service_namespace}.svc:{self.service_port}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceScope:
@@ -193,7 +200,7 @@ def _common(namespaces: Sequence[Object]) -> Object:
 
 def _client(endpoint: Endpoint, path: str) -> Object:
     if endpoint.url:
-        return {"url": endpoint.url.rstrip("/") + path}
+        return {"url": endpoint.origin + path}
     service = {
         "namespace": endpoint.service_namespace,
         "name": endpoint.service_name,

@@ -5,10 +5,11 @@ cryptography. It must not know Kubernetes: a Secret and a webhook configuration 
 ``BundlePublisher``. Planning (``plan_renewal``) is pure; ``Rotator`` carries plans out.
 """
 
+from webhook.certs.clients import ClientAuthority
 from webhook.certs.files import FileStore, load_material, write_material
 from webhook.certs.inspection import CertificateFacts, Held, check_material, inspect_material, why_untrusted
 from webhook.certs.material import Material
-from webhook.certs.minting import Pair, mint_authority, mint_leaf
+from webhook.certs.minting import Pair, mint_authority, mint_client, mint_leaf
 from webhook.certs.places import BundlePublisher, CertificateServer, LiveBundle, MaterialStore
 from webhook.certs.profile import Profile, decode_profile, load_profile
 from webhook.certs.renewal import (
@@ -29,6 +30,7 @@ __all__ = [
     "BundlePublisher",
     "CertificateFacts",
     "CertificateServer",
+    "ClientAuthority",
     "DropAuthority",
     "FileStore",
     "Held",
@@ -50,6 +52,7 @@ __all__ = [
     "load_material",
     "load_profile",
     "mint_authority",
+    "mint_client",
     "mint_leaf",
     "plan_renewal",
     "why_untrusted",

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from webhook.admission import Endpoint, NamespaceScope, exceptions_of, guards_evictions
 from webhook.certs import load_profile
+from webhook.cli.authentication import Authentication
 from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart, identity
 from webhook.cli.evictions import GUARD_KINDS, EvictionReviewer
@@ -62,6 +63,8 @@ class Plan:
     """Which namespaces are sent; its ``only`` are also the only ones that are followed."""
     longest_hold_seconds: float = 3600.0
     """How long evictions of one group may wait in all."""
+    authentication: Authentication = field(default_factory=Authentication)
+    """How callers must be known; by default anybody may call."""
     cert_given: bool = False
     """The certificate is somebody else's: read and checked, never made."""
     namespace: str = "gangwarden-system"
@@ -221,6 +224,7 @@ class ClusterProcess:
             material_store(api, directory=self._plan.cert_dir, secret=self._plan.cert_secret),
             profile.with_dns_names(*endpoint_names(self._plan.endpoint)),
             given_for=endpoint_names(self._plan.endpoint)[:1] if self._plan.cert_given else None,
+            authentication=self._plan.authentication,
         )
 
     def _probe_namespace(self) -> str:

@@ -8,6 +8,7 @@ import click
 import uvloop
 
 from webhook.admission import NamespaceScope
+from webhook.cli.authentication import authentication_of, authentication_options
 from webhook.cli.cluster_process import ClusterProcess, Plan
 from webhook.cli.options import (
     alpha_option,
@@ -91,6 +92,7 @@ def log_option(command: Any) -> Any:
 @cluster_options
 @policy_option
 @serving_options
+@authentication_options
 @endpoint_options
 @only_option
 @canary_option
@@ -131,6 +133,7 @@ def controller_command(**options: Any) -> None:
 @cluster_options
 @policy_option
 @serving_options
+@authentication_options
 @endpoint_options
 @controller_options
 @only_option
@@ -154,13 +157,15 @@ def _common(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _serving(options: dict[str, Any]) -> dict[str, Any]:
+    endpoint = endpoint_of(options["url"], options["service"])
     return {
         "host": options["host"],
         "port": options["port"],
         "cert_dir": options["cert_dir"],
         "cert_secret": options["cert_secret"],
         "cert_profile": options["cert_profile"],
-        "endpoint": endpoint_of(options["url"], options["service"]),
+        "endpoint": endpoint,
+        "authentication": authentication_of(options, endpoint),
         "cert_given": options["cert_given"],
         "longest_hold_seconds": options["longest_hold"],
         "scope": scope_of(options),

@@ -12,6 +12,7 @@ import structlog
 
 from webhook.admission import CONFIGURATION_NAME, Endpoint, NamespaceScope, webhook_needs
 from webhook.certs import FileStore, Material, MaterialStore, Profile, Rotator, Tls
+from webhook.cli.authentication import Authentication, Credentials
 from webhook.cli.registration import register
 from webhook.cluster import AccessReviews, Api, SecretStore, WebhookConfigurations
 from webhook.errors import GangwardenError, UsageError
@@ -39,8 +40,13 @@ class WebhookPart:
         profile: Profile,
         *,
         given_for: Sequence[str] | None = None,
+        authentication: Authentication | None = None,
     ) -> None:
-        """``given_for``: names that a certificate of somebody else must carry: it is checked, never made. None: it is ours."""
+        """``given_for``: names that a certificate of somebody else must carry: it is checked, never made. None: it is ours.
+
+        ``authentication``: how callers must be known; None: anybody may call.
+        """
+        self._credentials = Credentials(authentication or Authentication(), settings.authentication)
         self._api, self._store, self._metrics, self._settings = api, store, metrics, settings
         self._material_store, self._profile, self._given_for = material, profile, given_for
         self._configurations = WebhookConfigurations(api, CONFIGURATION_NAME)
@@ -64,7 +70,8 @@ class WebhookPart:
         """Serve until ``stop`` is set and all is drained. With an endpoint the configurations are kept as well."""
         rotator = self._rotator(endpoint)
         material = await self._step(rotator)
-        tls = Tls(material)
+        tls = Tls(material, self._credentials.clients)
+        callers = self._credentials.callers(self._metrics, tls, self._api, endpoint)
         rotator.attach(tls, material)
         listening = asyncio.Event()
         app = build_app(
@@ -76,6 +83,7 @@ class WebhookPart:
             stop=stop,
             evictions=evictions,
             access=AccessReviews(self._api, self._settings.cluster),
+            callers=callers,
         )
 
         def started(port: int) -> None:
@@ -85,7 +93,7 @@ class WebhookPart:
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(serve(app, tls.context, self._settings.serving, stop=stop, started=started))
             tasks.create_task(rotator.run(lambda: self._renew(rotator), stop=stop))
-            beside = [tasks.create_task(self._watch_trust(rotator))]
+            beside = [tasks.create_task(self._watch_trust(rotator)), tasks.create_task(self._credentials.follow(tls, callers))]
             await listening.wait()
             if endpoint is not None:
                 beside.append(tasks.create_task(self._keep(endpoint, scope, rotator, stop=stop)))

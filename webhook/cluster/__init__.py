@@ -19,6 +19,7 @@ from webhook.cluster.informer import Informer
 from webhook.cluster.probe import probe_capabilities
 from webhook.cluster.scheduler_canary import scheduler_keeps_groups
 from webhook.cluster.secret import SecretStore
+from webhook.cluster.token_reviews import TokenReviews
 from webhook.cluster.trim import Trimmer
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Outcome",
     "SecretStore",
     "SnapshotFeed",
+    "TokenReviews",
     "Trimmer",
     "WebhookConfigurations",
     "connect",

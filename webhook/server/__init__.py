@@ -5,6 +5,7 @@ uvicorn. It must not know a rule, a policy or a cluster: it asks a ``Reviewer``,
 """
 
 from webhook.server.application import build_app, build_status_app
+from webhook.server.callers import BearerTokens, BoundTokens, Callers
 from webhook.server.group_metrics import GroupMetrics
 from webhook.server.logs import configure_logging
 from webhook.server.metrics import Metrics
@@ -13,6 +14,9 @@ from webhook.server.serving import serve, stop_on_signals
 
 __all__ = [
     "AccessAsker",
+    "BearerTokens",
+    "BoundTokens",
+    "Callers",
     "GroupMetrics",
     "Metrics",
     "Reviewer",

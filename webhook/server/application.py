@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from starlette.routing import Route
 
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
+from webhook.server.callers import Callers
 from webhook.server.limits import InFlight
 from webhook.server.metrics import Metrics
 from webhook.server.reviewing import AccessAsker, Endpoint, Reviewer, ReviewHandler
@@ -30,27 +32,29 @@ def build_app(
     stop: asyncio.Event,
     evictions: Reviewer | None = None,
     access: AccessAsker | None = None,
+    callers: Callers | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Starlette:
     """Build the application.
 
     ``readiness`` returns the conditions that are not met, as phrases for a person; ``stop`` is the event that ``serve``
     is given: once it is set the replica is not ready any more. ``/evictions`` exists only with a reviewer for it. ``access``
-    answers what rules ask of who may do what; None: nobody does.
+    answers what rules ask of who may do what; None: nobody does. ``callers`` knows who may call; None: anybody may.
     """
     in_flight = InFlight(serving)
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="large-review")
+    handler_for = partial(
+        ReviewHandler,
+        in_flight=in_flight,
+        worker=worker,
+        metrics=metrics,
+        serving=serving,
+        evaluation=evaluation,
+        clock=clock,
+        access=access,
+    )
     handlers = {
-        endpoint.path: ReviewHandler(
-            endpoint,
-            in_flight=in_flight,
-            worker=worker,
-            metrics=metrics,
-            serving=serving,
-            evaluation=evaluation,
-            clock=clock,
-            access=access,
-        )
+        endpoint.path: handler_for(endpoint) if callers is None else callers.guard(endpoint, handler_for)
         for endpoint in _endpoints(reviewer, evictions)
     }
     app = Starlette(

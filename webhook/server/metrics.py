@@ -37,6 +37,7 @@ class Metrics:
             buckets=DURATION_BUCKETS,
             registry=registry,
         )
+        self._callers = _refusals(registry)
         self._evaluations = Counter(
             "gangwarden_policy_evaluations_total", "What single policies said.", ["policy", "verdict"], registry=registry
         )
@@ -76,6 +77,10 @@ class Metrics:
         operation = operation if operation in OPERATIONS else OTHER
         self._requests.labels(path=path, operation=operation, kind=self._known(kind), verdict=verdict).inc()
         self._duration.labels(path=path).observe(seconds)
+
+    def caller_refused(self, reason: str) -> None:
+        """Count a call that was not answered because of who made it."""
+        self._callers.labels(reason=reason).inc()
 
     def evaluated(self, policy: str, verdict: str) -> None:
         """Count what one policy said of one object."""
@@ -129,3 +134,8 @@ class Metrics:
                 return OTHER
             self._kinds.add(kind)
         return kind
+
+
+def _refusals(registry: CollectorRegistry) -> Counter:
+    told = "Reviews that were not read because nobody knows who sent them."
+    return Counter("gangwarden_callers_refused_total", told, ["reason"], registry=registry)

@@ -19,6 +19,8 @@ from uvicorn.server import ServerState
 
 from webhook.settings import ServingSettings
 
+CONNECTION_STATE = "tls"
+"""Key in the state of a request under which its TLS connection stands, where callers are asked for certificates."""
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 25\r\n\r\nthe headers are too large"
@@ -46,6 +48,7 @@ class GuardedConfig(uvicorn.Config):
             ssl_context_factory=(lambda _config, _default: context) if context else None,
         )
         self.serving, self.stop = serving, stop
+        self.asks_for_certificates = context is not None and context.verify_mode is not ssl.CERT_NONE
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -59,7 +62,7 @@ class GuardedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._limits, self._stop = config.serving, config.stop
+        self._limits, self._stop, self._asks = config.serving, config.stop, config.asks_for_certificates
         self._timer: asyncio.TimerHandle | None = None
         self._in_headers, self._in_message, self._began, self._refused = True, False, False, False
         self._arrived = self._fields = 0
@@ -70,6 +73,8 @@ class GuardedProtocol(HttpToolsProtocol):
         if len(self.connections) > self._limits.connection_limit:
             transport.abort()
             return
+        if self._asks:
+            self.app_state = {**self.app_state, CONNECTION_STATE: transport.get_extra_info("ssl_object")}
         # Nobody needs a parked connection to a server that leaves, and it would hold up the exit.
         patience = self._limits.drain_seconds if self._stop.is_set() else self._limits.first_byte_seconds
         self._arm(min(patience, self._limits.first_byte_seconds))
