@@ -6,14 +6,15 @@ FROM python:3.13-slim AS build
 ARG SOURCE_DATE_EPOCH=0
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH} PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
-RUN python -m venv --without-pip /opt/gangwarden
-COPY requirements-runtime.lock ./
-RUN python -m pip --python /opt/gangwarden/bin/python install --require-hashes --only-binary :all: -r requirements-runtime.lock
+RUN python -m venv --without-pip /opt/gangwarden && python -m venv --without-pip /opt/build
+COPY requirements-runtime.lock requirements-build.lock ./
+RUN python -m pip --python /opt/gangwarden/bin/python install --require-hashes --only-binary :all: -r requirements-runtime.lock \
+    && python -m pip --python /opt/build/bin/python install --require-hashes --only-binary :all: -r requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY certs certs
 COPY policies policies
 COPY webhook webhook
-RUN python -m pip wheel --no-deps --wheel-dir /dist . \
+RUN /opt/build/bin/python -m hatchling build -t wheel -d /dist \
     && python -m pip --python /opt/gangwarden/bin/python install --no-deps --no-index --find-links /dist gangwarden
 
 FROM python:3.13-slim

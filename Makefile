@@ -51,9 +51,11 @@ cluster: $(READY) controlplane ## a real control plane with Gangwarden on it, un
 controlplane: $(READY) ## build etcd, Kubernetes, kwok and helm once into the cache
 	@$(BIN)/python -m tests.controlplane.build
 
-lock: $(READY) ## renew the lock files from pyproject.toml: requirements.lock, and of it what the image needs
+lock: $(READY) ## renew the lock files from pyproject.toml: requirements.lock, and of it what the image holds and what builds the wheel
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra dev pyproject.toml --output-file requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraints requirements.lock pyproject.toml --output-file requirements-runtime.lock
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	  | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraints requirements.lock - --output-file requirements-build.lock
 
 wheel: $(READY) ## the wheel in dist/, the same bytes for the same commit
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -t wheel -d dist

@@ -5,12 +5,16 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -20,8 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 PATIENCE = 120.0  # seconds until a step gives up
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-RUNTIME, ALL = ((ROOT / name).read_text() for name in ("requirements-runtime.lock", "requirements.lock"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCKS = ("requirements-runtime.lock", "requirements-build.lock", "requirements.lock")
+RUNTIME, BUILD, ALL = ((ROOT / name).read_text() for name in LOCKS)
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, BUILT_BY = PYPROJECT["project"], PYPROJECT["build-system"]["requires"]
+FETCHING = re.compile(r"python -m pip --python \S+ install --require-hashes --only-binary :all: -r \S+")
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -61,9 +68,11 @@ def test_it_ends_as_nobody_with_nothing_but_what_was_built() -> None:
 
 
 def test_nothing_is_fetched_but_what_the_lock_file_names() -> None:
-    runs = " ".join(rest for word, rest in instructions() if word == "RUN")
+    runs = " && ".join(rest for word, rest in instructions() if word == "RUN")
     assert not re.search(r"\b(curl|wget|apt-get|git)\b", runs)
-    assert "--require-hashes --only-binary :all: -r requirements-runtime.lock" in runs
+    fetched = re.findall(r"\bpip\b.*? (?:install|wheel|download) (.*?)(?=&&|$)", runs)
+    locked = [f"--require-hashes --only-binary :all: -r {lock}" for lock in LOCKS[:2]]
+    assert [one.strip() for one in fetched] == [*locked, "--no-deps --no-index --find-links /dist gangwarden"]
     assert [word for word, _ in instructions() if word == "ADD"] == []
 
 
@@ -80,9 +89,67 @@ def test_the_context_holds_what_is_copied_and_no_more() -> None:
     assert [path for path in within if path.startswith("tests/")] == []
 
 
+def test_its_steps_make_a_command_that_writes_nothing_beside_itself(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for instruction, rest in instructions():
+        if instruction == "COPY" and "--from" not in rest:
+            *sources, target = rest.split()
+            for source in sources:
+                put(ROOT / source, tmp_path / "src" / (Path(source).name if target == "./" else target))
+        elif instruction == "RUN":
+            play(rest, tmp_path)
+            lend(tmp_path / "opt/build")
+    lend(tmp_path / "opt/gangwarden")
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert wheel.name.startswith("gangwarden-")
+    root, elsewhere = tmp_path / "opt", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    before = sorted(root.rglob("*"))
+    done = subprocess.run(
+        [root / "gangwarden/bin/gangwarden", "check", "-o", "json", ROOT / "examples/jobs/training.yaml"],
+        cwd=elsewhere, env=last_env(), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "labelled-jobs.gangwarden.dev" in done.stdout
+    assert (sorted(root.rglob("*")), list(elsewhere.iterdir())) == (before, [])
+
+
+def put(source: Path, target: Path) -> None:
+    """Copy what git knows of a file or folder, as the context holds it."""
+    listed = subprocess.run(["git", "ls-files", source], cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    for name in listed.stdout.splitlines():
+        place = target / (ROOT / name).relative_to(source) if source.is_dir() else target
+        if (ROOT / name).exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, place)
+
+
+def play(command: str, folder: Path) -> None:
+    """Run a step below a folder, where nothing is fetched."""
+    command = re.sub(r"(?<![\w./])/(opt|dist)\b", rf"{folder}/\1", FETCHING.sub("true", command))
+    bare = {"PATH": f"{BIN}:/usr/bin:/bin", "SOURCE_DATE_EPOCH": "0", "PIP_NO_INDEX": "1", "HOME": str(folder)}
+    done = subprocess.run(
+        ["/bin/sh", "-ec", command], cwd=folder / "src", env=bare, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def lend(environment: Path) -> None:
+    """Let an environment see the packages of the tests, which are of the same lock."""
+    (site,) = environment.glob("lib/python*/site-packages")
+    (site / "locked.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
+def last_env() -> dict[str, str]:
+    """Return the environment of the last stage, but for its PATH."""
+    words = next(rest for word, rest in last_stage() if word == "ENV").split()
+    return {name: value for name, _, value in (word.partition("=") for word in words) if name != "PATH"}
+
+
 def test_what_the_image_gets_is_of_the_lock_that_the_tests_run_with() -> None:
-    runtime, everything = entries(RUNTIME), entries(ALL)
-    assert {name: text for name, text in runtime.items() if everything[name] != text} == {}
+    runtime, build, everything = entries(RUNTIME), entries(BUILD), entries(ALL)
+    assert {name: text for name, text in (runtime | build).items() if everything[name] != text} == {}
+    assert {canonicalize_name(Requirement(one).name) for one in BUILT_BY} <= set(build)
     assert len(runtime) < len(everything) / 1.5
 
 
@@ -101,10 +168,15 @@ def test_the_bill_of_materials_names_every_package_with_its_version_and_hash(tmp
     texts = []
     for file in (tmp_path / "one.json", tmp_path / "two.json"):
         asked = [str(file) if word.startswith("dist/") else word for word in words]
-        subprocess.run([BIN / "cyclonedx-py", *asked], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True)
+        subprocess.run(
+            [BIN / "cyclonedx-py", *asked, "--no-validate"], cwd=ROOT, check=True, timeout=PATIENCE, capture_output=True
+        )
         texts.append(file.read_text())
     assert texts[0] == texts[1], "the same bytes for the same lock"
     bill = json.loads(texts[0])
+    schema = JsonStrictValidator(SchemaVersion.from_version(bill["specVersion"]))
+    assert schema.validate_str(texts[0]) is None
+    assert schema.validate_str(texts[0].replace('"bomFormat"', '"format"')) is not None
     assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "gangwarden")
     pins = {canonicalize_name(match["name"]): match["version"] for match in map(PIN.match, RUNTIME.splitlines()) if match}
     assert {canonicalize_name(one["name"]): one["version"] for one in bill["components"]} == pins

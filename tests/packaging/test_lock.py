@@ -31,8 +31,11 @@ HOSTS = [
 PLACES = [f"/{name}/" for name in ("root", "farm", "work", "builds")] + ["/" + "home/"]
 
 
-def lock_lines() -> list[str]:
-    return (ROOT / "requirements.lock").read_text().splitlines()
+LOCKS = ("requirements.lock", "requirements-runtime.lock", "requirements-build.lock")
+
+
+def lock_lines(name: str = LOCKS[0]) -> list[str]:
+    return (ROOT / name).read_text().splitlines()
 
 
 def pins() -> dict[str, Version]:
@@ -46,12 +49,14 @@ def requirements() -> list[str]:
     return [*built, *project["dependencies"], *project["optional-dependencies"]["dev"]]
 
 
-def test_the_lock_file_has_only_names_versions_markers_and_hashes() -> None:
-    assert [line for line in lock_lines() if line and not PIN.fullmatch(line) and not HASH.fullmatch(line)] == []
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_file_has_only_names_versions_markers_and_hashes(name: str) -> None:
+    assert [line for line in lock_lines(name) if line and not PIN.fullmatch(line) and not HASH.fullmatch(line)] == []
 
 
-def test_every_pin_has_a_hash() -> None:
-    lines = lock_lines()
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_pin_has_a_hash(name: str) -> None:
+    lines = lock_lines(name)
     bare = [
         line for line, after in zip(lines, [*lines[1:], ""], strict=True) if PIN.fullmatch(line) and not HASH.fullmatch(after)
     ]
