@@ -254,7 +254,7 @@ class Planner:
             return logic.is_in_constants(arguments[0], items)
         if name in _PATTERNS and len(arguments) == 2 and arguments[1] in self._shared_constants:
             return self._plan_pattern(node, name, arguments[0], self._constants[arguments[1]])
-        if name in ("or", "orValue"):
+        if name in ("or", "orValue") and len(arguments) == 2:  # an expression that is not checked may give it any number
             return logic.either(arguments[0], arguments[1], unwrap=name == "orValue")
         if name == "_==_" and type(self._constants.get(arguments[1])) in logic.SAME and arguments[1] in self._constants:
             return logic.equals_constant(arguments[0], self._constants[arguments[1]])

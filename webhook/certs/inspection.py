@@ -106,6 +106,12 @@ def why_untrusted(certificate: bytes, bundle: bytes, now: datetime) -> str:
     return f"it was signed by {chain[0].issuer.rfc4514_string() or 'an unnamed authority'}, which the CA bundle does not hold"
 
 
+def facts_of(pem: bytes, *, what: str) -> tuple[CertificateFacts, ...]:
+    """Gather the facts of all certificates of a PEM text; ``what`` names it in the error."""
+    found = parse_certificates(pem, what=what)
+    return tuple(_facts(each, signers=found, anchors=found[index + 1 :]) for index, each in enumerate(found))
+
+
 def signer_of(certificate: bytes, bundle: bytes) -> str:
     """Return the fingerprint of the authority in a bundle that vouches for a certificate (both PEM), whatever the dates say."""
     try:
@@ -248,8 +254,8 @@ def why_not_now(certificate: x509.Certificate, now: datetime) -> str:
 def _extension(certificate: x509.Certificate, kind: type[ExtensionT]) -> ExtensionT | None:
     try:
         return certificate.extensions.get_extension_for_class(kind).value
-    except (x509.ExtensionNotFound, ValueError):  # ValueError: an extension that cannot be decoded says nothing
-        return None
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
+        return None  # what cannot be decoded, or stands there twice, says nothing
 
 
 def names_of(certificate: x509.Certificate) -> frozenset[str]:

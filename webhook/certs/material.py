@@ -72,9 +72,23 @@ def parse_certificates(pem: bytes, *, what: str) -> tuple[x509.Certificate, ...]
     if b"PRIVATE KEY-----" in pem:
         raise CertificateError(f"{what} holds a private key: the files were swapped or concatenated")
     try:
-        return tuple(x509.load_pem_x509_certificates(pem))
-    except ValueError as error:
+        found = tuple(x509.load_pem_x509_certificates(pem))
+    except (ValueError, x509.InvalidVersion) as error:
         raise CertificateError(f"{what} is not a PEM certificate: {_other_form(pem, 'x509') or error}") from error
+    for number, certificate in enumerate(found, start=1):
+        try:
+            _look_through(certificate)
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise CertificateError(f"{what}: certificate {number} cannot be read: {error}") from error
+    return found
+
+
+def _look_through(certificate: x509.Certificate) -> None:
+    """Read the parts that cryptography decodes only when they are asked for, so that none of them fails later."""
+    _ = (certificate.not_valid_before_utc, certificate.not_valid_after_utc, certificate.signature_hash_algorithm)
+    certificate.public_key()
+    for name in (certificate.subject, certificate.issuer):
+        name.rfc4514_string()
 
 
 def parse_key(pem: bytes, *, what: str) -> PrivateKey:

@@ -135,7 +135,7 @@ def treatment_of(root: Cursor) -> Treatment | None:
         root.fail(f'"{api_version}" is not read for kind {kind}: write {wanted}', "apiVersion")
         return None
     near = hint(kind, [known for known, (version, _) in _KINDS.items() if version.partition("/")[0] == group])
-    if group == groups[1] or (group == groups[0] and near):
+    if group in groups:
         root.fail(f'"{kind}" is not a kind of {group}{near}', "kind")
         return None
     near = hint(group, groups) and hint(kind, _KINDS)
