@@ -29,7 +29,8 @@ def a_node_is_deleted(stage: Stage) -> None:
     node = gang.node_of()
     stage.client.delete(NODES, "", node)
     gang.restarted()
-    assert node in gang.told("GroupRestarting")
+    told = gang.told("GroupRestarting")  # a leader that came late may not find the pod any more
+    assert node in told or "on a node that is gone" in told
 
 
 def a_node_falls_silent(stage: Stage) -> None:
@@ -169,7 +170,7 @@ def a_namespace_is_deleted_in_the_middle(stage: Stage) -> None:
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
     gang.goes_down()
     stage.client.delete(NAMESPACES, "", stage.namespace)
-    wait_for(lambda: stage.client.find(NAMESPACES, "", stage.namespace) is None, seconds=120, what="the namespace is gone")
+    wait_for(lambda: stage.client.find(NAMESPACES, "", stage.namespace) is None, seconds=300, what="the namespace is gone")
 
 
 def a_group_ends_while_its_nodes_are_drained(stage: Stage) -> None:

@@ -85,7 +85,7 @@ def play(cluster: ControlPlane, name: str, *, on_miss: Callable[[Stage], None] =
             aside.clear()
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_group_is_whole_again_or_held_whole_or_gone(outcomes: dict[str, Future[None]], scene: str) -> None:
     outcomes[scene].result()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.preemption.groups import NOW, Group, ago, at
+from tests.preemption.groups import NOW, Group, ago, at, loss
 from webhook.model.actions import Delete, Evict, Resume, SetCondition, SetQuorum, Suspend, Write
 from webhook.model.disruption import Intent, LossCause, Past, RestartOutcome, Step
 from webhook.preemption import Begun, Rates, Seen, Turn, judge_health, plan_abandon, plan_restart, since_restart
@@ -259,6 +259,17 @@ def test_members_that_were_taken_down_are_no_loss_of_the_new_ones() -> None:
     group.replaced(0, created=-5, node="n0").replaced(1, created=-5, node="n1").replaced(2, created=-5)
     turn = plan(group, at=intent(Step.FORMING))
     assert (words(turn), turn.ended) == ([], None)
+
+
+def test_members_whose_objects_go_after_the_new_ones_were_made_are_none_either() -> None:
+    """The Job controller takes its finalizer off when it has the time; then they are seen to go, and one new member is bound."""
+    group = Group().replaced(0, created=-8, node="n0").replaced(1, created=-8).replaced(2, created=-8).replaced(3, created=-8)
+    old = [loss(index, LossCause.DELETED, since=-7, created=ago(3600)) for index in (2, 3)]
+    turn = plan(group.remembering(losses=old), at=intent(Step.FORMING))
+    assert (words(turn), turn.ended) == ([], None)
+    new = replace(old[0], pod="train-2-first", uid="train-2-first", created=ago(9))
+    turn = plan(group.remembering(losses=[*old, new]), at=intent(Step.FORMING))
+    assert turn.ended == (LossCause.EVICTED, RestartOutcome.FAILED)
 
 
 def test_a_new_member_that_is_lost_begins_the_next_restart() -> None:

@@ -21,7 +21,7 @@ from tests.controlplane import build
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.nodes import Nodes
 from tests.soak.record import Row, load, merged, page, to_json
-from tests.soak.scene import SEED, TIMES, Scene
+from tests.soak.scene import SEED, Scene, often
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     known: defaultdict[str, set[str]] = defaultdict(set)
     for item in ours:
         item.add_marker(pytest.mark.soak)
-        item.add_marker(pytest.mark.timeout(SCENE_SECONDS * max(1, int(os.environ.get(TIMES) or 1))))
+        item.add_marker(pytest.mark.timeout(SCENE_SECONDS * often(1)))
         known[item.path.name].add(_name(item))
     if not any("::" in argument for argument in config.args):
         config.stash[KNOWN] = dict(known)
@@ -126,7 +126,7 @@ def _row(item: pytest.Item, scene: Scene, report: pytest.TestReport) -> Row:
         repetitions=scene.repetitions,
         outcome=_outcome(scene, report),
         seed=str(scene.seed),
-        seconds=report.duration,
+        seconds=report.duration if scene.seconds is None else scene.seconds,
         at=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
         commit=item.config.stash[COMMIT],
         place=f"{cores} cores, Python {platform.python_version()}, Kubernetes {build.kubernetes_version()}",

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 from tests.e2e.installation import Installation
 from tests.e2e.staging import Stage
-from tests.soak.scene import Scene
 
 DEATH_SECONDS = 45.0
 """About how often a leader dies; a scene lasts some 15 s, and the Lease of a dead one as long."""
@@ -27,9 +27,9 @@ class FilledUpError(Exception):
 class Reaper(threading.Thread):
     """Kills the leader now and then, and starts another one."""
 
-    def __init__(self, installed: Installation, flags: tuple[str, ...], scene: Scene) -> None:
+    def __init__(self, installed: Installation, flags: tuple[str, ...], random: Random) -> None:
         super().__init__()
-        self._installed, self._flags, self._random = installed, flags, scene.random
+        self._installed, self._flags, self._random = installed, flags, random
         self._ended = threading.Event()
         self.lapses: list[tuple[datetime, datetime]] = []
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TIMES = "GANGWARDEN_SOAK"
 SEED = "GANGWARDEN_SOAK_SEED"
+
+
+def often(count: int) -> int:
+    """Return a count, multiplied as the environment says."""
+    return count * max(1, int(os.environ.get(TIMES) or 1))
 
 
 @dataclass
@@ -18,11 +23,12 @@ class Scene:
     random: random.Random
     repetitions: str = ""
     found: str = ""
-    times: int = field(default_factory=lambda: max(1, int(os.environ.get(TIMES) or 1)))
+    seconds: float | None = None
+    """How long it was played, where that is not how long its test took."""
 
     def often(self, count: int) -> int:
         """Return a count, multiplied as the environment says."""
-        return count * self.times
+        return often(count)
 
     def done(self, repetitions: str, found: str) -> None:
         """Say what was repeated how often, and what came of it."""

@@ -2,94 +2,91 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.controlplane.cluster import ControlPlane
 from tests.e2e.disruptions import SCENES
-from tests.e2e.installation import Installation, running
-from tests.e2e.test_disruption import ROUTES, alone, leaders_die_between_two_steps, play, the_api_server_is_away
+from tests.e2e.test_disruption import ROUTES, play
 from tests.soak.reaper import FilledUpError, Reaper
-from tests.soak.scene import Scene
+from tests.soak.replicas import two_controllers
+from tests.soak.scene import Scene, often
 
-ROOT = Path(__file__).resolve().parents[2]
 ROUNDS, AT_ONCE = 10, 6
 TRIES = 5
 """A leader is away for about a quarter of the time, and a scene for which that matters loses its member in a part of it."""
 
 
-@pytest.fixture(params=ROUTES)
-def installed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Installation]:
-    gates, flags = ROUTES[request.param]
-    with ControlPlane(gates=gates) as cluster, running(cluster, ROOT / "policies", tmp_path, "serve", *flags) as made:
-        for _ in range(2):
-            made.start_controller(*flags)
-        made.wait_for_leader()
-        yield made
+@dataclass
+class Played:
+    """What comes of the scenes of one route: for each, its rounds, as seconds or with why one was missed."""
+
+    reaper: Reaper
+    rounds: dict[str, list[Future[float]]] = field(default_factory=dict)
+    again: Counter[str] = field(default_factory=Counter)
+
+    def begin(self, pool: ThreadPoolExecutor, cluster: ControlPlane, names: list[str]) -> None:
+        """Begin all rounds, in this order."""
+        for name in names:
+            self.rounds.setdefault(name, []).append(pool.submit(self.play_until_led, cluster, name))
+
+    def play_until_led(self, cluster: ControlPlane, name: str) -> float:
+        """Play a scene, and again where a Job was quicker than the next leader; say when it began and ended, and how."""
+        for left in reversed(range(TRIES)):
+            began, since, how = datetime.now(UTC), time.monotonic(), "missed"
+            try:
+                play(cluster, name, on_miss=self.reaper.explain)
+                how = "held"
+                return time.monotonic() - since
+            except FilledUpError:
+                how = "again"
+                self.again[name] += 1
+                if not left:
+                    raise
+            except AssertionError as error:
+                print("\n".join((repr(error), *getattr(error, "__notes__", ()))), flush=True)
+                raise
+            finally:
+                print(f"{began:%H:%M:%S} to {datetime.now(UTC):%H:%M:%S} {name}: {how}", flush=True)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+
+@pytest.fixture(scope="module", params=ROUTES)
+def played(request: pytest.FixtureRequest, seed: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    """All rounds of the scenes that were chosen on one route, begun."""
+    route, random = str(request.param), Random(f"{seed} {request.param}")
+    items = [item for item in request.session.items if "kind" in getattr(getattr(item, "callspec", None), "params", {})]
+    chosen = {item.callspec.params["kind"] for item in items if item.callspec.params["played"] == route}
+    names = [name for name in SCENES if name in chosen for _ in range(often(ROUNDS))]
+    random.shuffle(names)
+    with two_controllers(route, tmp_path_factory.mktemp(route)) as installed:
+        reaper, pool = Reaper(installed, ROUTES[route][1], random), ThreadPoolExecutor(AT_ONCE)
+        reaper.start()
+        try:
+            made = Played(reaper)
+            made.begin(pool, installed.cluster, names)
+            yield made
+        finally:
+            pool.shutdown(cancel_futures=True)
+            reaper.end()
 
 
 @pytest.mark.timeout(7200)
-def test_scenes_of_disruption_while_leaders_die(scene: Scene, installed: Installation, request: pytest.FixtureRequest) -> None:
-    flags = ROUTES[request.node.callspec.params["installed"]][1]
-    names = [name for name in SCENES for _ in range(scene.often(ROUNDS))]
-    scene.random.shuffle(names)
-    again = Counter[str]()
-    reaper = Reaper(installed, flags, scene)
-    reaper.start()
-    pool = ThreadPoolExecutor(AT_ONCE)
-    try:
-        played = [(name, pool.submit(play_until_led, installed.cluster, name, reaper, again)) for name in names]
-        missed = [f"{name}: {error!r}" for name, each in played if (error := each.exception()) is not None]
-    finally:
-        pool.shutdown(cancel_futures=True)
-        reaper.end()
-    scene.done(
-        f"{len(names)} scenes of {len(SCENES)} kinds, {len(reaper.lapses)} leaders killed meanwhile,"
-        f" {again.total()} played again as a Job filled its group up before the next one led",
-        f"{len(missed)} missed",
+@pytest.mark.parametrize("kind", SCENES)
+def test_leaders_die_while(scene: Scene, played: Played, kind: str) -> None:
+    rounds = played.rounds[kind]
+    missed = [repr(error) for each in rounds if (error := each.exception()) is not None]
+    scene.seconds = sum(each.result() for each in rounds if each.exception() is None)
+    again = (
+        f", {played.again[kind]} more in which the Job filled its group up before the next leader" if played.again[kind] else ""
     )
+    scene.done(f"{len(rounds)} rounds{again}", f"{len(missed)} missed")
     if missed:
         pytest.fail("\n".join(missed))
-
-
-@pytest.mark.timeout(7200)
-def test_scenes_that_are_played_alone(scene: Scene, installed: Installation, request: pytest.FixtureRequest) -> None:
-    flags = ROUTES[request.node.callspec.params["installed"]][1]
-    rounds = scene.often(ROUNDS)
-    scene.done(f"{rounds} rounds: four leaders killed, each at another step; the API server killed in the middle", "none held")
-    for played in range(1, rounds + 1):
-        with alone(installed) as stage:
-            leaders_die_between_two_steps(installed, stage, flags)
-        with alone(installed) as stage:
-            the_api_server_is_away(installed, stage)
-        for spare in [one for one in installed.controllers if one.alive][2:]:
-            spare.stop()
-        scene.found = f"{played} held"
-        print(f"{datetime.now(UTC):%H:%M:%S} {scene.found}", flush=True)
-    scene.found = "0 missed"
-
-
-def play_until_led(cluster: ControlPlane, name: str, reaper: Reaper, again: Counter[str]) -> None:
-    """Play a scene, and again where a Job was quicker than the next leader; say when it began and ended, and how."""
-    for left in reversed(range(TRIES)):
-        began, how = datetime.now(UTC), "missed"
-        try:
-            play(cluster, name, on_miss=reaper.explain)
-            how = "held"
-        except FilledUpError:
-            how = "again"
-            again[name] += 1
-            if not left:
-                raise
-        except AssertionError as error:
-            print("\n".join((repr(error), *getattr(error, "__notes__", ()))), flush=True)
-            raise
-        finally:
-            print(f"{began:%H:%M:%S} to {datetime.now(UTC):%H:%M:%S} {name}: {how}", flush=True)
-        if how == "held":
-            return

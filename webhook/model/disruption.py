@@ -69,6 +69,8 @@ class Loss:
     """UID of the preemptor, where the scheduler named it."""
     index: str = ""
     """Completion index of a pod of an Indexed Job."""
+    created: datetime | None = None
+    """When the member was; None where nobody saw it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

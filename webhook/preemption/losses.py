@@ -92,6 +92,7 @@ def _loss(pod: Object, cause: LossCause, since: datetime, message: str) -> Loss:
         node=node_of(pod),
         by=preemptor_in(message),
         index=str(labels_of(pod).get(INDEX_LABEL) or ""),
+        created=created(pod),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from webhook.groups import condition, has_ended, is_job, is_quorum_ours, is_true, node_of, quorum_on_job, still_to_run
 from webhook.model.actions import Delete, Evict, Resume, SetQuorum, Suspend, Write
-from webhook.model.disruption import Intent, Step
+from webhook.model.disruption import Intent, Loss, Step
 from webhook.model.objects import Object, ObjectKey, metadata_of, uid_of
 from webhook.preemption.deadnodes import death_of
 from webhook.preemption.facts import GroupFacts
@@ -47,8 +47,15 @@ def since_restart(facts: GroupFacts) -> GroupFacts:
     return replace(
         bare,
         members=tuple(pod for pod in facts.members if metadata_of(pod).get("uid") not in old),
-        losses=tuple(loss for loss in facts.losses if loss.since > intent.step_since),
+        losses=tuple(loss for loss in facts.losses if loss.since > intent.step_since and not _was_taken_down(loss, intent)),
     )
+
+
+def _was_taken_down(loss: Loss, intent: Intent) -> bool:
+    """Tell whether an old member was lost: its object goes when the Job controller lets it, which may be long after its end."""
+    if loss.created is None:
+        return False
+    return loss.created < intent.step_since if intent.suspended_by_us else loss.created <= intent.began
 
 
 def _is_taken_down(pod: Object, intent: Intent) -> bool:

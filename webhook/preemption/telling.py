@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from webhook.groups import node_of
 from webhook.model.actions import Tell
 from webhook.model.disruption import Health, Intent, Loss, LossCause, RestartOutcome
 from webhook.model.groups import SCHEDULING_GROUP
@@ -63,8 +64,8 @@ def tell_begun(about: About, intent: Intent, health: Health, *, preemptor: str =
     """Record that a restart begins. ``preemptor`` is who took the first member, as ``preemptor_name`` says it."""
     row = f", number {intent.attempt} in a row" if intent.attempt > 1 else ""
     sentence = (
-        f"{_losses(health, intent, preemptor)}. {health.bound} other members hold their nodes and cannot go on without it, so "
-        f"the whole group is restarted together (restart {intent.id}{row}).{_deadline(about.owner)}"
+        f"{_losses(about, health, intent, preemptor)}. {_others(health)} cannot go on without it, so the whole group is "
+        f"restarted together (restart {intent.id}{row}).{_deadline(about.owner)}"
     )
     return _everywhere(about, health, "GroupRestarting", sentence)
 
@@ -138,9 +139,15 @@ def _for_whom(loss: Loss, preemptor: str) -> str:
     return f" for {preemptor or 'a pod or group that is gone'}" + (f" (UID {loss.by})" if loss.by else "")
 
 
-def _losses(health: Health, intent: Intent, preemptor: str) -> str:
+def _others(health: Health) -> str:
+    """Name the others. How many held their nodes is known to whoever saw the loss, not to a leader that came after them."""
+    return f"{health.bound} other members hold their nodes and" if health.losses else "The other members"
+
+
+def _losses(about: About, health: Health, intent: Intent, preemptor: str) -> str:
     if not health.losses:
-        return f"Pod {intent.victim} {_PHRASES[intent.cause]}"
+        node = next((node_of(pod) for pod in about.members if metadata_of(pod).get("name") == intent.victim), "")
+        return f"Pod {intent.victim}{f' (node {node})' if node else ''} {_PHRASES[intent.cause]}"
     first, *others = health.losses
     names = ", ".join(loss.pod for loss in others[:_MOST_NAMES])
     more = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
