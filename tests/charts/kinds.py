@@ -15,7 +15,7 @@ from webhook.rules.schema import Anything, ListOf, MapOf, Scalar, Shape, Struct,
 
 SCHEMA = Path(__file__).resolve().parents[2] / "charts/gangwarden/values.schema.json"
 NAMED = (
-    "Affinity", "Container", "EnvVar", "NetworkPolicyEgressRule", "NetworkPolicyPeer", "ResourceClaim", "Toleration",
+    "Affinity", "Container", "EnvVar", "NetworkPolicyEgressRule", "NetworkPolicyPeer", "Toleration",
     "TopologySpreadConstraint", "Volume", "VolumeMount",
 )  # fmt: skip
 """Those that the schema's own part names."""

@@ -175,7 +175,7 @@ def test_every_key_of_the_schema_has_a_default_and_the_other_way_round() -> None
         for part, keys in {
             "podSecurityContext": ("fsGroup", "fsGroupChangePolicy", "supplementalGroups", "seLinuxOptions"),
             "podSecurityContext.seccompProfile": ("localhostProfile",),
-            **{f"{each}.resources": ("limits", "claims") for each in ("webhook", "controller", "hooks")},
+            **{f"{each}.resources": ("limits",) for each in ("webhook", "controller", "hooks")},
             **{f"{each}.updateStrategy": ("type",) for each in ("webhook", "controller")},
             **{
                 f"{each}.{probe}Probe": ("initialDelaySeconds",)

@@ -236,7 +236,7 @@ def is_served(client: Client, group: str) -> bool:
     return False
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_judged_throughout(node: Node, older: Path) -> None:
     client = node.client
     with node.cluster.namespace() as namespace:
@@ -270,7 +270,7 @@ def test_an_older_release_is_upgraded_rolled_back_and_taken_away_and_gangs_are_j
         assert "schedulingGroup" not in after["spec"]["template"]["spec"]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_in_two_namespaces_with_policies_and_a_certificate_of_ours_roles_there_are_enough(node: Node, tmp_path: Path) -> None:
     client = node.client
     given_certificate(node, tmp_path)
@@ -303,7 +303,7 @@ def test_in_two_namespaces_with_policies_and_a_certificate_of_ours_roles_there_a
         wait_for(lambda: set(remains(client)) == kept, what=f"what is not of the chart stays, {remains(client)}")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_changes_that_fail_leave_what_works_and_an_end_without_hooks_is_mended_by_hand(node: Node) -> None:
     client = node.client
     volume = {"source": "volume", "volume": {"image": {"reference": CHECKOUT}}, "path": "gang"}
