@@ -102,14 +102,14 @@ def test_no_policy_sees_the_variables_of_another() -> None:
     first, second = compile_policy(policy("true", variables=named(a="1"))), compile_policy(policy("size(object.spec) > 0"))
     run = Run(first.head, situation(), None)
     run.turn_to(first.head, 100)
-    assert dict(run._values["variables"].items()) == {"a": 1}
+    assert dict(run.values["variables"].items()) == {"a": 1}
     run.turn_to(second.head, 100)
-    assert dict(run._values["variables"]) == {}
+    assert dict(run.values["variables"]) == {}
 
 
 def test_variables_are_all_there_before_they_are_read() -> None:
     compiled = compile_policy(policy("true", variables=named(a="1", b="variables.a + 1", c="object.nope")))
-    variables: Any = Run(compiled.head, situation(), None)._values["variables"]
+    variables: Any = Run(compiled.head, situation(), None).values["variables"]
     assert (len(variables), list(variables), list(variables.keys()), "b" in variables) == (
         3,
         ["a", "b", "c"],
@@ -118,5 +118,5 @@ def test_variables_are_all_there_before_they_are_read() -> None:
     )
     assert (variables["b"], variables.get("a"), variables.get("z", 9)) == (2, 1, 9)
     small = compile_policy(policy("true", variables=named(a="1")))
-    both: Any = Run(small.head, situation(), None)._values["variables"]
+    both: Any = Run(small.head, situation(), None).values["variables"]
     assert (list(both.values()), list(both.items())) == ([1], [("a", 1)])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from webhook.admission.fields import wrong_metadata
 from webhook.errors import ReviewError
@@ -18,7 +17,12 @@ level, and the interpreter stops at 1,000 frames, of which the server itself nee
 20 levels, schemas in CRDs below 60; the API server's own decoder takes 10,000."""
 _USUAL_LENGTH = 200
 """Of the names of a kind or resource together: only such ones are remembered, because strangers choose them."""
-_usual_kind, _usual_resource = lru_cache(maxsize=512)(Kind), lru_cache(maxsize=512)(Resource)
+_MOST = 512
+"""How many are remembered of each; a cluster has a few hundred."""
+_T = TypeVar("_T", Kind, Resource)
+_KINDS: dict[tuple[Any, ...], Kind] = {}
+_RESOURCES: dict[tuple[Any, ...], Resource] = {}
+_OPERATIONS = {operation.value: operation for operation in Operation}
 
 
 def decode_review(body: object, *, is_shallow: Callable[[object], bool] = lambda _: False) -> AdmissionRequest:
@@ -78,10 +82,9 @@ def _refuse_depth(raw: Object) -> None:
 
 def _operation(raw: Object) -> Operation:
     word = _text(raw, "operation", required=True)
-    try:
-        return Operation(word)
-    except ValueError:
-        raise ReviewError(f"request.operation is {word!r}, not one of {', '.join(Operation)}") from None
+    if word not in _OPERATIONS:
+        raise ReviewError(f"request.operation is {word!r}, not one of {', '.join(Operation)}")
+    return _OPERATIONS[word]
 
 
 def _user(raw: Object) -> UserInfo:
@@ -95,18 +98,27 @@ def _user(raw: Object) -> UserInfo:
 
 def _kind(raw: Object, name: str) -> Kind | None:
     found = _object(raw, name, "request.")
-    if found is None:
-        return None
-    names = _text(found, "group"), _text(found, "version"), _text(found, "kind")
-    return (_usual_kind if sum(map(len, names)) <= _USUAL_LENGTH else Kind)(*names)
+    return None if found is None else _named(_KINDS, Kind, found, "kind")
 
 
 def _resource(raw: Object, name: str) -> Resource | None:
     found = _object(raw, name, "request.")
-    if found is None:
-        return None
-    names = _text(found, "group"), _text(found, "version"), _text(found, "resource")
-    return (_usual_resource if sum(map(len, names)) <= _USUAL_LENGTH else Resource)(*names)
+    return None if found is None else _named(_RESOURCES, Resource, found, "resource")
+
+
+def _named(known: dict[tuple[Any, ...], _T], make: type[_T], raw: Object, name: str) -> _T:
+    """Return the same object for the same names; only what was read and found right is remembered."""
+    key = raw.get("group"), raw.get("version"), raw.get(name)
+    try:
+        return known[key]
+    except (KeyError, TypeError):
+        names = _text(raw, "group"), _text(raw, "version"), _text(raw, name)
+        made = make(*names)
+        if sum(map(len, names)) <= _USUAL_LENGTH:
+            if len(known) >= _MOST:
+                known.clear()
+            known[key] = made
+        return made
 
 
 def _object(raw: Mapping[str, Any], name: str, prefix: str) -> Object | None:

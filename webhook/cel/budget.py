@@ -36,6 +36,11 @@ class Budget:
         """Where ``left`` is below this, ``look`` must be called."""
         self.expired = expired
 
+    def refill(self, units: int) -> None:
+        """Begin anew with so many units, once whatever drew from it has ended."""
+        self.limit = self.left = units
+        self.look_at = units - LOOK_EVERY if units > LOOK_EVERY else 0
+
     @property
     def spent(self) -> int:
         """Count what was spent so far, in the API server's cost units."""

@@ -109,12 +109,17 @@ class CompiledPolicy:
     """How many validations compose their message."""
     is_plain: bool = field(init=False, repr=False, compare=False)
     """It selects nothing by labels, has no params and no audit annotations, and reads nothing that must be fetched."""
+    conditions: tuple[Program, ...] = field(init=False, repr=False, compare=False)
+    programs: tuple[Program, ...] = field(init=False, repr=False, compare=False)
+    """Of the validations, in their order."""
 
     def __post_init__(self) -> None:
         """Settle once what every request asks."""
         source = self.head.source
         is_plain = source.match_constraints.is_bare and not source.param_kind and not self.audit_annotations
         object.__setattr__(self, "is_plain", is_plain and self.references.isdisjoint(FETCHED))
+        object.__setattr__(self, "conditions", tuple(condition.program for condition in self.head.match_conditions))
+        object.__setattr__(self, "programs", tuple(validation.program for validation in self.validations))
         object.__setattr__(self, "messages", sum(validation.message is not None for validation in self.validations))
 
 

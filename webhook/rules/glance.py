@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from webhook.cel import EvaluationError
+from webhook.cel import Budget, EvaluationError, Program
 from webhook.model.policies import Binding
 from webhook.model.verdicts import Finding, Verdict
 from webhook.rules.compile import CompiledPolicy
@@ -24,41 +24,52 @@ class Glance:
 
     def __init__(self, situation: Situation) -> None:
         request = situation.request
-        self._sort, self._resource, self._limits = request.sort, request.resource, situation.limits
+        self._situation, self._limits, self._expired = situation, situation.limits, situation.expired
+        self._sort, self._resource = request.sort, request.resource
         self._is_plain = request.request_resource in (None, request.resource) and not is_exempt(request)
+        self._budget = Budget(0, situation.expired)
         self._run: Run | None = None
-        self._situation = situation
 
     def at(self, policy: CompiledPolicy, bindings: tuple[Binding, ...]) -> Said | None:
         """Return the finding of a policy that allows; None: it must be judged."""
-        if not (self._is_plain and policy.is_plain and len(bindings) == 1) or bindings[0].match_resources:
+        if not (self._is_plain and policy.is_plain and len(bindings) == 1) or bindings[0].match_resources is not None:
             return None
         found = policy.head.source.match_constraints.found.get(self._sort)
-        if found is not self._resource and found != self._resource:
+        if (found is not self._resource and found != self._resource) or self._expired():
             return None
+        run = self._run
+        if run is None:
+            run = self._run = Run(policy.head, self._situation, None)
         try:
-            return self._evaluated(policy, bindings[0])
+            is_allowed = self._holds(policy, run)
         except EvaluationError:
             return None
+        return allowed(policy.head.source.name, bindings[0].name) if is_allowed else None
 
-    def _evaluated(self, policy: CompiledPolicy, binding: Binding) -> Said | None:
-        head, run, limits = policy.head, self._run, self._limits
-        if run is None:
-            run = self._run = Run(head, self._situation, None)
-        if head.match_conditions:
+    def end(self) -> None:
+        """Let go of the request; after this no policy can be looked at."""
+        if self._run is not None:
+            self._run.end()
+
+    def _holds(self, policy: CompiledPolicy, run: Run) -> bool:
+        head, limits = policy.head, self._limits
+        if policy.conditions:
             run.turn_to(head, limits.cost_per_conditions)
-            for condition in head.match_conditions:
-                if run.evaluate_nested(condition.program) is not True:
-                    return None
-            if run.left < 0:
-                return None
+            if not self._all_true(policy.conditions, run):
+                return False
         run.turn_to(head, limits.cost_per_policy)
-        for validation in policy.validations:
-            if run.evaluate_nested(validation.program) is not True:
-                return None
         # Messages of what has passed count where the budget could run out over them, and so does a budget that has.
         reserve = policy.messages and (policy.messages + len(head.programs)) * limits.cost_per_expression
-        return None if run.left < reserve else allowed(head.source.name, binding.name)
+        return self._all_true(policy.programs, run) and run.left >= reserve
+
+    def _all_true(self, programs: tuple[Program, ...], run: Run) -> bool:
+        budget, values, limit = self._budget, run.values, self._limits.cost_per_expression
+        for program in programs:
+            budget.refill(max(0, min(limit, run.left)))
+            if program.evaluate(values, budget) is not True:
+                return False
+            run.left -= budget.limit - budget.left
+        return run.left >= 0
 
 
 @lru_cache(maxsize=1024)

@@ -70,6 +70,7 @@ def judge(policies: Iterable[tuple[CompiledPolicy, tuple[Binding, ...]]], situat
                     _record_invocation(policy, step, situation, record)
                 case _:
                     assert_never(step)
+    glance.end()
     if record.denial is None:
         return Admitted(trail=record.trail())
     denial = record.denial

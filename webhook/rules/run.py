@@ -40,16 +40,15 @@ class Run:
         self._head = head
         self.left = situation.limits.cost_per_policy
         self._limit, self._expired = situation.limits.cost_per_expression, situation.expired
-        self._variables = variables = Variables(head, self)
         request = situation.request
-        self._values: dict[str, Any] = {
+        self.values: dict[str, Any] = {
             "object": request.object,
             "oldObject": request.old_object,
             "request": request.as_json(),
             "params": params,
             "namespaceObject": None,
             "cluster": situation.cluster or ClusterView(EMPTY_SNAPSHOT, request.namespace),
-            "variables": variables,
+            "variables": Variables(head, self),
         }
         self._apart: dict[str, Any] | None = None
         self._lacks_access = True
@@ -69,11 +68,15 @@ class Run:
     def turn_to(self, head: CompiledHead, units: int) -> None:
         """Begin anew with another policy on the same request, with so many units, for programs that fetch nothing."""
         self._head, self.left = head, units
-        self._values["variables"] = Variables(head, self) if head.programs else _NO_VARIABLES
+        self.values["variables"] = Variables(head, self) if head.programs else _NO_VARIABLES
+
+    def end(self) -> None:
+        """Let go of the variables, which know this run: else all that a request holds waits for Python's search for cycles."""
+        self.values["variables"] = _NO_VARIABLES
 
     def inputs(self) -> tuple[Any, ...]:
         """Return the objects that expressions read, as opposed to what they make of them."""
-        return tuple(self._values[name] for name in ("object", "oldObject", "request", "params", "namespaceObject"))
+        return tuple(self.values[name] for name in ("object", "oldObject", "request", "params", "namespaceObject"))
 
     def refill(self) -> None:
         """Give a new total for the expressions that follow, as the API server does for audit annotations."""
@@ -93,12 +96,12 @@ class Run:
 
     def evaluate_with(self, program: Program, more: Mapping[str, Any]) -> Any:
         """Evaluate a program that reads more than others do, such as one ``item`` of a list; ``variables`` do not see it."""
-        self._values.update(more)
+        self.values.update(more)
         try:
             return self.evaluate(program)
         finally:
             for name in more:
-                del self._values[name]
+                del self.values[name]
 
     def may_run_out(self, count: int) -> bool:
         """Tell whether so many more expressions could spend what is left, if each costs as much as one may."""
@@ -113,7 +116,7 @@ class Run:
             return False
         if any(not program.references.isdisjoint(_ACCESS_NAMES) for program in self._head.programs.values()):
             return True
-        costs = self._variables.costs
+        costs: dict[str, int] = self.values["variables"].costs
         unknown = count + len(self._head.programs) - len(costs)
         return self.left < sum(costs.values()) + unknown * self.situation.limits.cost_per_expression
 
@@ -123,16 +126,16 @@ class Run:
         The ``variables`` are computed anew for them, and lack it too (plugin/policy/validating/validator.go).
         """
         if self._apart is None:
-            self._apart = {name: value for name, value in self._values.items() if name not in ACCESS_TYPES}
+            self._apart = {name: value for name, value in self.values.items() if name not in ACCESS_TYPES}
             self._apart["variables"] = Variables(self._head, self)
-        together, lacked = self._values, self._lacks_access
+        together, lacked = self.values, self._lacks_access
         self._apart["namespaceObject"] = together["namespaceObject"]
-        self._values, self._lacks_access = self._apart, False
+        self.values, self._lacks_access = self._apart, False
         try:
             return self.evaluate(program)
         finally:
             together["namespaceObject"] = self._apart["namespaceObject"]
-            self._values, self._lacks_access = together, lacked
+            self.values, self._lacks_access = together, lacked
 
     def evaluate_nested(self, program: Program) -> Any:
         """Return the value of a program that another one is waiting for; raises EvaluationError only."""
@@ -143,7 +146,7 @@ class Run:
         left, limit = self.left, self._limit
         budget = Budget(limit if left > limit else max(0, left), self._expired)
         try:
-            return program.evaluate(self._values, budget)
+            return program.evaluate(self.values, budget)
         finally:
             self.left -= budget.limit - budget.left
 
@@ -165,7 +168,7 @@ class Run:
             namespace=request.namespace,
             name=request.name,
         )
-        self._values.update(access_variables(self.situation.authorizer or _Nobody(), asked.user, asked))
+        self.values.update(access_variables(self.situation.authorizer or _Nobody(), asked.user, asked))
         self._lacks_access = False
 
     def _load_namespace(self) -> None:
@@ -174,7 +177,7 @@ class Run:
         found = self.situation.world.namespace(name)
         if found is None:
             raise EvaluationError(f'namespaces "{name}" not found')
-        self._values["namespaceObject"] = trim_namespace(found)
+        self.values["namespaceObject"] = trim_namespace(found)
         self._lacks_namespace = False
 
 
