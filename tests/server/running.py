@@ -41,6 +41,9 @@ def trust(*materials: Material) -> ssl.SSLContext:
     return ssl.create_default_context(cadata=b"".join(each.ca for each in materials or (MATERIAL,)).decode())
 
 
+TRUSTING = trust()
+
+
 def review(name: str = "train", **request: Any) -> bytes:
     """Return an AdmissionReview that creates a Job of this name."""
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "team"}}
@@ -156,7 +159,7 @@ class Running:
     open: list[Connection] = field(default_factory=list)
 
     async def connect(self, context: ssl.SSLContext | None = None) -> Connection:
-        opened = asyncio.open_connection("127.0.0.1", self.port, ssl=context or trust(), server_hostname="localhost")
+        opened = asyncio.open_connection("127.0.0.1", self.port, ssl=context or TRUSTING, server_hostname="localhost")
         connection = Connection(*await asyncio.wait_for(opened, PATIENCE))
         self.open.append(connection)
         return connection
@@ -203,7 +206,7 @@ async def running(
         callers=callers(metrics, tls) if callers else None,
         **({"clock": clock} if clock else {}),
     )
-    task = asyncio.create_task(serve(app, tls.context, serving, stop=stop, started=port.set_result))
+    task = asyncio.create_task(serve(app, tls.context, serving, stop=stop, started=port.set_result, metrics=metrics))
     await asyncio.wait({task, port}, return_when=asyncio.FIRST_COMPLETED)
     if not port.done():
         await task  # raises why

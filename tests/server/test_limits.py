@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import threading
 
 import pytest
 
-from tests.server.running import PATIENCE, Connection, Running, head, request, review, running
+from tests.server.running import PATIENCE, Connection, Expired, Running, head, request, review, running
+from webhook.model.verdicts import Admitted, Answer
 
 LONG = 60.0  # a limit that no test reaches
 
@@ -207,12 +209,32 @@ async def test_announcing_a_large_body_takes_nobody_s_place() -> None:
         assert (await server.post(review())).status == 200
 
 
-async def test_the_newest_connection_over_the_cap_is_closed() -> None:
+async def test_over_the_cap_the_connection_that_rests_longest_is_closed() -> None:
     async with running(connection_limit=2) as server:
         first, second = await server.connect(), await server.connect()
-        assert (await first.post(review())).status == (await second.post(review())).status == 200
-        assert await (await server.connect()).rest() == b""
+        assert (await second.post(review())).status == (await first.post(review())).status == 200
+        assert (await server.post(review())).status == 200
+        assert await second.rest() == b""
         assert (await first.post(review())).status == 200
+        assert server.counted("connections_closed_total", reason="crowded") == 1
+
+
+async def test_the_newest_is_closed_only_where_all_others_are_being_answered() -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def wait(_name: str, _expired: Expired) -> Answer:
+        begun.set()
+        assert go.wait(PATIENCE)
+        return Admitted()
+
+    async with running(wait, connection_limit=1, inline_limit_bytes=0) as server:
+        busy = await server.connect()
+        await busy.send(request(review()))
+        await asyncio.to_thread(begun.wait, PATIENCE)
+        assert await (await server.connect()).rest() == b""
+        assert server.counted("connections_closed_total", reason="full") == 1
+        go.set()
+        assert (await busy.answer()).status == 200
 
 
 async def test_a_hundred_callers_at_once_are_all_answered() -> None:

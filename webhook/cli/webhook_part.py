@@ -91,7 +91,9 @@ class WebhookPart:
             listening.set()
 
         async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(serve(app, tls.context, self._settings.serving, stop=stop, started=started))
+            serving = tasks.create_task(
+                serve(app, tls.context, self._settings.serving, stop=stop, started=started, metrics=self._metrics)
+            )
             tasks.create_task(rotator.run(lambda: self._renew(rotator), stop=stop))
             beside = [tasks.create_task(self._watch_trust(rotator)), tasks.create_task(self._credentials.follow(tls, callers))]
             await listening.wait()

@@ -66,6 +66,13 @@ class Metrics:
         self._expiry = Gauge(
             "gangwarden_certificate_expiry_timestamp_seconds", "When a certificate expires.", ["use"], registry=registry
         )
+        self._connections = Gauge("gangwarden_connections", "Connections of callers that are open.", registry=registry)
+        self._closed = Counter(
+            "gangwarden_connections_closed_total",
+            "Connections that were closed although their callers would have kept them.",
+            ["reason"],
+            registry=registry,
+        )
         self._age = Gauge(
             "gangwarden_snapshot_age_seconds",
             "How long ago the API server was last heard of, by the followed kind for which that is longest.",
@@ -118,6 +125,14 @@ class Metrics:
     def certificate_expires(self, use: str, at: float) -> None:
         """Note when the certificate for this use (``serving``, ``authority``) ends, in seconds since the epoch."""
         self._expiry.labels(use=use).set(at)
+
+    def connections_are(self, count: Callable[[], int]) -> None:
+        """Ask this at each scrape how many connections are open."""
+        self._connections.set_function(count)
+
+    def connection_closed(self, reason: str) -> None:
+        """Count a connection that was closed for being in the way; reasons are words of ours."""
+        self._closed.labels(reason=reason).inc()
 
     def snapshot_ages(self, age_seconds: Callable[[], float]) -> None:
         """Ask this at each scrape how old the snapshot is."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -17,10 +18,13 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from webhook.server.crowd import Crowd
 from webhook.settings import ServingSettings
 
 CONNECTION_STATE = "tls"
 """Key in the state of a request under which its TLS connection stands, where callers are asked for certificates."""
+_AROUND_FIELD = 4
+"""Bytes of a header line besides its name and value."""
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 25\r\n\r\nthe headers are too large"
@@ -30,7 +34,17 @@ _TOO_LARGE = (
 class GuardedConfig(uvicorn.Config):
     """uvicorn's configuration with our limits, for the protocol to find."""
 
-    def __init__(self, app: Starlette, context: ssl.SSLContext | None, serving: ServingSettings, stop: asyncio.Event) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        context: ssl.SSLContext | None,
+        serving: ServingSettings,
+        stop: asyncio.Event,
+        *,
+        crowd: Crowd,
+        told: Callable[[str], None],
+    ) -> None:
+        """``told`` hears why a connection was closed that its caller would have kept."""
         super().__init__(
             app,
             host=serving.host,
@@ -47,7 +61,7 @@ class GuardedConfig(uvicorn.Config):
             timeout_graceful_shutdown=serving.shutdown_seconds,
             ssl_context_factory=(lambda _config, _default: context) if context else None,
         )
-        self.serving, self.stop = serving, stop
+        self.serving, self.stop, self.crowd, self.told = serving, stop, crowd, told
         self.asks_for_certificates = context is not None and context.verify_mode is not ssl.CERT_NONE
 
 
@@ -63,46 +77,47 @@ class GuardedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits, self._stop, self._asks = config.serving, config.stop, config.asks_for_certificates
+        self._crowd, self._told = config.crowd, config.told
         self._timer: asyncio.TimerHandle | None = None
         self._in_headers, self._in_message, self._began, self._refused = True, False, False, False
         self._arrived = self._fields = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn's own class
-        """Take a connection, or close it at once when there are too many."""
+        """Take a connection, or close it at once when there are too many and every one is being answered."""
         super().connection_made(transport)
-        if len(self.connections) > self._limits.connection_limit:
-            transport.abort()
+        if not self._crowd.enter(self):
+            self.cut("full")
             return
         if self._asks:
             self.app_state = {**self.app_state, CONNECTION_STATE: transport.get_extra_info("ssl_object")}
         # Nobody needs a parked connection to a server that leaves, and it would hold up the exit.
         patience = self._limits.drain_seconds if self._stop.is_set() else self._limits.first_byte_seconds
-        self._arm(min(patience, self._limits.first_byte_seconds))
+        self._arm(min(patience, self._limits.first_byte_seconds), "silent")
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, and count what comes before the end of the headers."""
+        """Feed the parser, and count what is not body: headers, but also trailers and what stands between chunks."""
         if self._refused or self.transport.is_closing():
             return
-        if self._in_headers:
-            self._arrived += len(data)
+        self._arrived += len(data)
         was_idle, self._began = self.timeout_keep_alive_task is not None, False
         super().data_received(data)
-        if self._in_headers and self._arrived > self._limits.header_limit_bytes:
+        if (self._in_headers or self._in_message) and self._arrived > self._limits.header_limit_bytes:
             self._refuse_headers()
         elif was_idle and not self._began:
             # Blank lines between requests stop uvicorn's keep-alive clock, and begin no request that has ours.
-            self._arm(self._limits.keep_alive_seconds)
+            self._arm(self._limits.keep_alive_seconds, "silent")
 
     def on_message_begin(self) -> None:
         """Start the clock of the headers at their first byte."""
         super().on_message_begin()
         self._in_headers = self._in_message = self._began = True
         self._arrived = self._fields = 0
-        self._arm(self._limits.request_seconds)
+        self._crowd.begins(self)
+        self._arm(self._limits.request_seconds, "slow")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count one header."""
-        self._fields += len(name) + len(value)
+        """Count one header, with what stands around it: thousands of empty ones are no small request."""
+        self._fields += len(name) + len(value) + _AROUND_FIELD
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -114,44 +129,72 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         if self._stop.is_set():
             self.cycle.keep_alive = False  # empties the caller's pool without ever closing under a request
-        self._arm(self._limits.request_seconds)
+        self._arm(self._limits.request_seconds, "slow")
 
     def on_body(self, body: bytes) -> None:
         """Pass a piece of the body on."""
+        self._arrived -= len(body)
         if not self._refused:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Stop the clock: from here on, time is ours."""
+        """Stop the clock: from here on, time is ours, unless the answer is out already."""
         self._in_message = False
         if not self._refused:
             self._disarm()
+            if self.cycle.response_complete:
+                # The pieces of a body that nobody reads have stopped uvicorn's keep-alive clock.
+                self._arm(self._limits.keep_alive_seconds, "silent")
+            self._note_turn()
             super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Let it rest, unless the next request has come already."""
+        super().on_response_complete()
+        if self.timeout_keep_alive_task is not None:
+            self._crowd.rests(self)
 
     def pause_writing(self) -> None:
         """Start a clock for a caller that does not read its answer."""
         super().pause_writing()
-        self._arm(self._limits.request_seconds)
+        self._crowd.rests(self)
+        self._arm(self._limits.request_seconds, "slow")
 
     def resume_writing(self) -> None:
         """Stop that clock."""
         super().resume_writing()
         if not self._in_message:
+            self._note_turn()
             self._disarm()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
+        self._crowd.leave(self)
         self._disarm()
         super().connection_lost(exc)
 
+    def cut(self, reason: str) -> None:
+        """Close it at once, whatever it is in the middle of."""
+        self._told(reason)
+        self.transport.abort()
+
+    def _note_turn(self) -> None:
+        """Note whose turn it is once a request is there: ours, or the caller's where it is answered."""
+        cycle: Any = self.cycle  # None before the first request, whatever uvicorn declares
+        if cycle is None or cycle.response_complete:
+            self._crowd.rests(self)
+        else:
+            self._crowd.works(self)
+
     def _refuse_headers(self) -> None:
         self._refused = True
+        self._told("headers")
         self.transport.write(_TOO_LARGE)
         self.transport.close()
 
-    def _arm(self, seconds: float) -> None:
+    def _arm(self, seconds: float, reason: str) -> None:
         self._disarm()
-        self._timer = self.loop.call_later(seconds, self.transport.abort)
+        self._timer = self.loop.call_later(seconds, self.cut, reason)
 
     def _disarm(self) -> None:
         if self._timer is not None:

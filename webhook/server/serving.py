@@ -18,6 +18,9 @@ import uvicorn
 from starlette.applications import Starlette
 
 from webhook.errors import UsageError
+from webhook.server.crowd import Crowd
+from webhook.server.listening import Listener, connection_limits, listen
+from webhook.server.metrics import Metrics
 from webhook.server.protocol import GuardedConfig, GuardedProtocol
 from webhook.settings import ServingSettings
 
@@ -29,13 +32,19 @@ async def serve(
     *,
     stop: asyncio.Event,
     started: Callable[[int], None] = lambda _port: None,
+    metrics: Metrics | None = None,
 ) -> None:
     """Serve until ``stop`` is set and all is drained; ``started`` is told the port once connections are accepted.
 
     Installs no signal handlers. ``context`` None serves plain HTTP. Raises UsageError if the address cannot be had.
-    Cancelled, it closes at once.
+    Cancelled, it closes at once. ``metrics`` counts connections; None: nobody does.
     """
-    server = _Server(GuardedConfig(app, context, serving, stop), started)
+    most, handshakes = connection_limits(serving)
+    crowd = Crowd(most)
+    if metrics is not None:
+        metrics.connections_are(lambda: len(crowd))
+    told = metrics.connection_closed if metrics else _unheard
+    server = _Server(GuardedConfig(app, context, serving, stop, crowd=crowd, told=told), started, handshakes)
     leaving = asyncio.create_task(server.leave())
     try:
         await server.serve()
@@ -56,15 +65,20 @@ def stop_on_signals(stop: asyncio.Event) -> None:
         loop.add_signal_handler(number, first, number)
 
 
+def _unheard(_reason: str) -> None:
+    """Hear why a connection was closed, and do nothing about it."""
+
+
 class _Server(uvicorn.Server):
-    """uvicorn's server without its signal handlers, its exits and its patience in the handshake."""
+    """uvicorn's server without its signal handlers, its exits, and its patience in a handshake that nothing counts."""
 
     config: GuardedConfig
+    servers: list[Listener]  # type: ignore[assignment]  # uvicorn closes them and waits for them, no more
 
-    def __init__(self, config: GuardedConfig, started: Callable[[int], None]) -> None:
+    def __init__(self, config: GuardedConfig, started: Callable[[int], None], handshakes: int) -> None:
         super().__init__(config)
         self.servers = []
-        self._tell = started
+        self._tell, self._handshakes = started, handshakes
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -72,24 +86,26 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Listen; uvicorn's own way passes no handshake timeout and answers a taken port with ``sys.exit``."""
+        """Listen; uvicorn's own way counts no handshakes and answers a taken port with ``sys.exit``."""
         config, limits = self.config, self.config.serving
-        patience = limits.handshake_seconds if config.ssl else None
         try:
-            listener = await asyncio.get_running_loop().create_server(
-                lambda: GuardedProtocol(config, self.server_state, self.lifespan.state),
-                limits.host,
-                limits.port,
-                ssl=config.ssl,
-                backlog=config.backlog,
-                ssl_handshake_timeout=patience,
-                ssl_shutdown_timeout=patience,
-            )
+            listening = await listen(limits, backlog=config.backlog)
         except OSError as error:
             raise UsageError(f"cannot listen on {limits.host}:{limits.port}: {error.strerror or error}") from error
-        self.servers.append(listener)
+        self.servers += [
+            Listener(
+                one,
+                lambda: GuardedProtocol(config, self.server_state, self.lifespan.state),
+                context=config.ssl,
+                patience_seconds=limits.handshake_seconds,
+                handshakes=self._handshakes,
+                crowd=config.crowd,
+                told=config.told,
+            )
+            for one in listening
+        ]
         self.started = True
-        self._tell(listener.sockets[0].getsockname()[1])
+        self._tell(self.servers[0].port)
 
     async def leave(self) -> None:
         """Wait for ``stop``, let callers notice, and end."""
