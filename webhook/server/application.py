@@ -64,6 +64,7 @@ def build_app(
         ]
     )
     app.router.redirect_slashes = False  # an answer built from the caller's Host header serves nobody here
+    app.state.at_once = {path.encode(): handler for path, handler in handlers.items() if isinstance(handler, ReviewHandler)}
     return app
 
 

@@ -27,16 +27,24 @@ class InFlight:
 
     @contextmanager
     def review(self) -> Iterator[Held]:
-        """Take a place for one review; ReviewError 429 when there is none."""
-        if self._reviews >= self._limits.in_flight_limit:
-            raise ReviewError(f"{self._reviews} reviews are being decided already; try again", status=429)
-        self._reviews += 1
-        held = Held(self)
+        """Hold a place for one review; ReviewError 429 when there is none."""
+        held = self.take()
         try:
             yield held
         finally:
-            self._reviews -= 1
-            self._bytes -= held.size
+            self.give_back(held)
+
+    def take(self) -> Held:
+        """Take a place, which must be given back; ReviewError 429 when there is none."""
+        if self._reviews >= self._limits.in_flight_limit:
+            raise ReviewError(f"{self._reviews} reviews are being decided already; try again", status=429)
+        self._reviews += 1
+        return Held(self)
+
+    def give_back(self, held: Held) -> None:
+        """Give a place back, with the bytes that were counted in it."""
+        self._reviews -= 1
+        self._bytes -= held.size
 
     def add(self, size: int) -> None:
         """Count bytes that arrived; ReviewError 429 when they are too many together."""

@@ -5,10 +5,13 @@ One registry, handed in: a test, or a process that serves and controls side by s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
+
+from webhook.model.verdicts import Finding
+from webhook.server.tally import Tally
 
 # An allow takes a millisecond, the API server waits 10 s by default and 30 s at most.
 DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -24,7 +27,7 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.registry = registry
         self._kinds: set[str] = set()
-        self._requests = Counter(
+        self._requests = Tally(
             "gangwarden_admission_requests_total",
             "Reviews answered, by what was said.",
             ["path", "operation", "kind", "verdict"],
@@ -38,9 +41,10 @@ class Metrics:
             registry=registry,
         )
         self._callers = _refusals(registry)
-        self._evaluations = Counter(
+        self._evaluations = Tally(
             "gangwarden_policy_evaluations_total", "What single policies said.", ["policy", "verdict"], registry=registry
         )
+        self._durations: dict[str, Histogram] = {}
         self._exceptions = Counter(
             "gangwarden_policy_exceptions_total",
             "Rules that were not applied because of an exception.",
@@ -82,8 +86,11 @@ class Metrics:
     def answered(self, path: str, seconds: float, *, operation: str, kind: str, verdict: str) -> None:
         """Count one answer; what a caller may invent is bounded, for each label value costs memory for good."""
         operation = operation if operation in OPERATIONS else OTHER
-        self._requests.labels(path=path, operation=operation, kind=self._known(kind), verdict=verdict).inc()
-        self._duration.labels(path=path).observe(seconds)
+        self._requests.add(path, operation, self._known(kind), verdict)
+        duration = self._durations.get(path)
+        if duration is None:
+            duration = self._durations[path] = self._duration.labels(path=path)
+        duration.observe(seconds)
 
     def caller_refused(self, reason: str) -> None:
         """Count a call that was not answered because of who made it."""
@@ -91,7 +98,11 @@ class Metrics:
 
     def evaluated(self, policy: str, verdict: str) -> None:
         """Count what one policy said of one object."""
-        self._evaluations.labels(policy=policy, verdict=verdict).inc()
+        self._evaluations.add(policy, verdict)
+
+    def found(self, findings: Iterable[Finding]) -> None:
+        """Count all that the policies said of one object."""
+        self._evaluations.add_all([(finding.policy, finding.verdict) for finding in findings])
 
     def excepted(self, exception: str, policy: str) -> None:
         """Count a rule that was not applied because of an exception."""

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 import orjson
 import structlog
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from webhook.errors import ReviewError
 from webhook.model.access import AccessQuestion, Answers, Told
@@ -31,11 +31,14 @@ from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Reviewed, Unanswered, Verdict
 from webhook.server.deadlines import Deadline, deadline_of
-from webhook.server.limits import InFlight, UnreadError, receive_body
+from webhook.server.limits import Held, InFlight, UnreadError, receive_body
+from webhook.server.logs import say
 from webhook.server.metrics import Metrics
 from webhook.settings import EvaluationSettings, ServingSettings
 
 RETRY_AFTER_SECONDS = "1"  # client-go repeats a 429 only if told when (rest/request.go checkWait); its timeout bounds it
+BEGUN = "begun"
+"""Key in the state of a request under which a review stands that is decided but for what must be asked."""
 WORD_LIMIT = 253  # the longest name Kubernetes accepts; what is longer was invented to fill our log
 _LOG = structlog.get_logger(__name__)
 
@@ -86,18 +89,40 @@ class Subject:
     operation: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer."""
+
+    status: int
+    body: bytes
+    media_type: str = "text/plain"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What is sent, and what is said about it."""
 
-    response: Response
+    reply: Reply
     verdict: str
     subject: Subject = Subject()
     findings: tuple[Finding, ...] = ()
 
 
+# Nobody is left to answer; the caller hung up or was cut off for being slow.
+_ABANDONED = Outcome(reply=Reply(400, b""), verdict="abandoned")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pending:
+class Incoming:
+    """A review whose body is arriving."""
+
+    held: Held
+    started: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
     """A review that cannot be decided yet."""
 
     document: Any
@@ -130,19 +155,41 @@ class ReviewHandler:
             with self._in_flight.review() as held:
                 body = await receive_body(request, held, self._serving.body_limit_bytes)
                 timeout = request.query_params.get("timeout", "")
-                outcome = await self._decide(body, deadline_of(self._clock, self._evaluation.deadline_seconds, timeout))
+                begun = request.scope["state"].get(BEGUN)
+                outcome = await self._decide(body, self._deadline(timeout), begun)
         except ReviewError as error:
             outcome = _refused(error, Subject())
         except ClientDisconnect:
-            # Nobody is left to answer; the caller hung up or was cut off for being slow.
-            outcome = Outcome(response=Response(status_code=400), verdict="abandoned")
+            outcome = _ABANDONED
         self._record(outcome, self._clock() - started)
-        return outcome.response
+        reply = outcome.reply
+        return Response(reply.body, reply.status, reply.headers, reply.media_type)
 
-    async def _decide(self, body: bytes, deadline: Deadline) -> Outcome:
+    def begin(self) -> Incoming | None:
+        """Take a place for a review that is read by somebody else; None when there is none."""
+        try:
+            return Incoming(held=self._in_flight.take(), started=self._clock())
+        except ReviewError:
+            return None
+
+    def answer(self, incoming: Incoming, body: bytes, timeout: str) -> Reply | Pending:
+        """Decide at once what was read, unless something must be asked first: then it is for ``handle`` to go on."""
+        outcome = self._begin(body, self._deadline(timeout), None if self._access is None else Answers())
+        if isinstance(outcome, Pending):
+            return outcome
+        self._record(outcome, self._clock() - incoming.started)
+        return outcome.reply
+
+    def end(self, incoming: Incoming, *, abandoned: bool = False) -> None:
+        """Give the place back; ``abandoned``: whoever sent the review hung up or was cut off."""
+        self._in_flight.give_back(incoming.held)
+        if abandoned:
+            self._record(_ABANDONED, self._clock() - incoming.started)
+
+    async def _decide(self, body: bytes, deadline: Deadline, begun: Pending | None) -> Outcome:
         """Decide, and ask the API server in between as often as the rules must know who may do what."""
         answers = None if self._access is None else Answers()
-        step = await self._run(len(body), partial(self._begin, body, deadline, answers))
+        step = begun or await self._run(len(body), partial(self._begin, body, deadline, answers))
         for left in range(self._evaluation.access_rounds - 1, -1, -1):
             if isinstance(step, Outcome) or self._access is None or answers is None:
                 break
@@ -153,19 +200,22 @@ class ReviewHandler:
         assert isinstance(step, Outcome)  # noqa: S101 - closed answers let nothing be asked
         return step
 
-    async def _run(self, size: int, judge: Callable[[], Outcome | _Pending]) -> Outcome | _Pending:
+    def _deadline(self, timeout: str) -> Deadline:
+        return deadline_of(self._clock, self._evaluation.deadline_seconds, timeout)
+
+    async def _run(self, size: int, judge: Callable[[], Outcome | Pending]) -> Outcome | Pending:
         if size <= self._serving.inline_limit_bytes:
             return judge()
         return await asyncio.get_running_loop().run_in_executor(self._worker, judge)
 
-    def _begin(self, body: bytes, expired: Callable[[], bool], answers: Answers | None) -> Outcome | _Pending:
+    def _begin(self, body: bytes, expired: Callable[[], bool], answers: Answers | None) -> Outcome | Pending:
         try:
             document = _decode(body)
         except ReviewError as error:
             return _refused(error, Subject())
         return self._judge(document, _subject_of(document), expired, answers)
 
-    def _judge(self, document: Any, subject: Subject, expired: Callable[[], bool], answers: Answers | None) -> Outcome | _Pending:
+    def _judge(self, document: Any, subject: Subject, expired: Callable[[], bool], answers: Answers | None) -> Outcome | Pending:
         endpoint = self._endpoint
         try:
             reviewed = endpoint.reviewer.review(
@@ -173,16 +223,16 @@ class ReviewHandler:
             )
             if isinstance(reviewed, Unanswered):
                 assert answers is not None and not answers.closed  # noqa: S101, PT018 - nothing may be asked then
-                return _Pending(document=document, subject=subject, questions=reviewed.questions)
-            response = Response(orjson.dumps(reviewed.document), media_type="application/json")
+                return Pending(document=document, subject=subject, questions=reviewed.questions)
+            reply = Reply(200, orjson.dumps(reviewed.document), "application/json")
         except ReviewError as error:
             return _refused(error, subject)
         except Exception as error:  # noqa: BLE001 - whatever it is: the caller gets a 500 and the process lives on
             _LOG.error("review failed", path=endpoint.path, uid=subject.uid, **_describe(error))
-            text = "the review could not be decided because of an internal error; see the log of the webhook"
-            return Outcome(response=PlainTextResponse(text, status_code=500), verdict=Verdict.ERROR, subject=subject)
+            text = b"the review could not be decided because of an internal error; see the log of the webhook"
+            return Outcome(reply=Reply(500, text), verdict=Verdict.ERROR, subject=subject)
         return Outcome(
-            response=response,
+            reply=reply,
             verdict=_verdict_of(reviewed.answer),
             subject=subject,
             findings=reviewed.answer.trail.findings,
@@ -193,11 +243,12 @@ class ReviewHandler:
         self._metrics.answered(
             self._endpoint.path, seconds, operation=subject.operation, kind=subject.kind, verdict=outcome.verdict
         )
-        for finding in outcome.findings:
-            self._metrics.evaluated(finding.policy, finding.verdict)
+        self._metrics.found(outcome.findings)
+        spoke = [each for each in outcome.findings if each.verdict is not Verdict.ALLOW or each.exception]
+        for finding in spoke:
             if finding.exception:
                 self._metrics.excepted(finding.exception.name, finding.policy)
-        _LOG.info(
+        say(
             "review",
             path=self._endpoint.path,
             uid=subject.uid,
@@ -206,9 +257,9 @@ class ReviewHandler:
             name=subject.name,
             operation=subject.operation,
             verdict=outcome.verdict,
-            status=outcome.response.status_code,
-            policies=_policies_of(outcome.findings),
-            **_exceptions_of(outcome.findings),
+            status=outcome.reply.status,
+            policies=_policies_of(spoke) if spoke else [],
+            **(_exceptions_of(spoke) if spoke else {}),
             ms=round(seconds * 1000, 2),
         )
 
@@ -228,7 +279,7 @@ def _refused(error: ReviewError, subject: Subject) -> Outcome:
         headers["Connection"] = "close"
     verdict = "shed" if error.status == 429 else "refused"
     # Plain text is what client-go puts into its own error (rest/request.go isTextResponse), so a person reads it.
-    return Outcome(response=PlainTextResponse(str(error), error.status, headers), verdict=verdict, subject=subject)
+    return Outcome(reply=Reply(error.status, str(error).encode(), headers=headers), verdict=verdict, subject=subject)
 
 
 def _verdict_of(answer: Answer) -> str:
@@ -241,13 +292,13 @@ def _verdict_of(answer: Answer) -> str:
             return Verdict.ALLOW
 
 
-def _policies_of(findings: tuple[Finding, ...]) -> list[str]:
+def _policies_of(findings: Sequence[Finding]) -> list[str]:
     """Name the policies that had something to say; those that simply allow would fill every line."""
     spoke = (each for each in findings if each.verdict not in {Verdict.ALLOW, Verdict.SKIP})
     return sorted({f"{each.policy}:{each.verdict}" for each in spoke})
 
 
-def _exceptions_of(findings: tuple[Finding, ...]) -> dict[str, list[str]]:
+def _exceptions_of(findings: Sequence[Finding]) -> dict[str, list[str]]:
     """Name the exceptions that let something pass, with policy and rule; most reviews have no such field."""
     used = {f"{one.exception.name}:{one.policy}:{one.rule}" for one in findings if one.exception}
     return {"exceptions": sorted(used)} if used else {}

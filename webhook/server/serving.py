@@ -19,9 +19,10 @@ from starlette.applications import Starlette
 
 from webhook.errors import UsageError
 from webhook.server.crowd import Crowd
+from webhook.server.direct import DirectProtocol
 from webhook.server.listening import Listener, connection_limits, listen
 from webhook.server.metrics import Metrics
-from webhook.server.protocol import GuardedConfig, GuardedProtocol
+from webhook.server.protocol import GuardedConfig
 from webhook.settings import ServingSettings
 
 
@@ -95,7 +96,7 @@ class _Server(uvicorn.Server):
         self.servers += [
             Listener(
                 one,
-                lambda: GuardedProtocol(config, self.server_state, self.lifespan.state),
+                lambda: DirectProtocol(config, self.server_state, self.lifespan.state),
                 context=config.ssl,
                 patience_seconds=limits.handshake_seconds,
                 handshakes=self._handshakes,
