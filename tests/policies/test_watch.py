@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.policies.breaking import BREAKS, numbered
 from tests.policies.test_files import mount
 from tests.policies.writing import binding, validating, yaml_of
+from webhook.cel import Program
+from webhook.errors import PolicySetError
 from webhook.policies import Kept, PolicyStore, PolicyWatcher, Swap, Swapped, load_policies, watch
 from webhook.policies.files import read_sources
 from webhook.settings import ReloadSettings
@@ -233,3 +236,24 @@ def test_what_is_held_while_loading_can_still_be_collected_later(folder: Path, m
     held.clear()
     gc.collect()
     assert left_behind() is None
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_of_an_edit_that_is_refused_nothing_stays(how: str, tmp_path: Path) -> None:
+    (tmp_path / "whole.yaml").write_text(numbered("whole", 1))
+    (tmp_path / "broken.yaml").write_text(BREAKS[how](numbered("broken", 1)))
+    sources = read_sources([tmp_path], limit_bytes=1_000_000)
+    watch._compile(sources)  # what is kept from the first time on is kept once
+    gc.collect()
+    gc.disable()
+    try:
+        before = loaded()
+        assert isinstance(watch._compile(sources), PolicySetError)
+        assert loaded() == before
+    finally:
+        gc.enable()
+
+
+def loaded() -> int:
+    """Return how many expressions there are in the process."""
+    return sum(isinstance(one, Program) for one in gc.get_objects())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests import builders
 from tests.controlplane.client import wait_for
 from tests.e2e.installation import Installation
+from tests.policies.breaking import BREAKS, numbered
 from tests.policies.test_files import mount
 from tests.soak.calling import Caller
 from tests.soak.scene import Scene
@@ -21,40 +21,6 @@ STAMPING = ROOT / "policies" / "gang" / "labelled-jobs" / "policy.yaml"
 REFUSED = "policies not reloaded"
 EDITS, GOOD, HURRY, CALLERS = 100, 0.6, 0.3, 2
 SEEN_SECONDS = 30.0
-BREAKS: dict[str, Callable[[str], str]] = {
-    "a tab": lambda text: text.replace("  ", "\t", 1),
-    "half of it": lambda text: text[: len(text) // 2].rstrip() + "\n  - {",
-    "a key twice": lambda text: text.replace("kind:", "kind: Other\nkind:", 1),
-    "an unknown field": lambda text: text.replace("spec:", "spec:\n  failurPolicy: Fail", 1),
-    "a CEL error": lambda text: text.replace("expression: 'false'", "expression: object.spec.parallelism <=", 1),
-    "a name that nobody declared": lambda text: text.replace("expression: 'false'", "expression: objct.spec == 1", 1),
-    "an alias": lambda text: text.replace("metadata:", "metadata: &a\n  generateName: *a", 1),
-    "bytes": lambda text: "\x00\x01" + text,
-}
-
-
-def warning(name: str, number: int) -> str:
-    """Return a policy that warns with the number of its edit, bound."""
-    return f"""\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata:
-  name: {name}
-spec:
-  matchConstraints:
-    resourceRules: [{{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}}]
-  validations:
-  - expression: 'false'
-    message: edit {number}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata:
-  name: {name}
-spec:
-  policyName: {name}
-  validationActions: [Warn]
-"""
 
 
 def write_mounted(folder: Path, texts: dict[str, str], version: str) -> None:
@@ -127,7 +93,7 @@ def test_policies_are_edited_under_reviews(scene: Scene, control_plane, tmp_path
     reader, good, broken = Reader(installed), 0, 0
     try:
         for number in range(scene.often(EDITS) + 1):
-            texts = {f"{name}.yaml": warning(name, number) for name in ("one", "two")}
+            texts = {f"{name}.yaml": numbered(name, number) for name in ("one", "two")}
             is_good = number in {0, scene.often(EDITS)} or scene.random.random() < GOOD
             if is_good:
                 reader.written.add(number)

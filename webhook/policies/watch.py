@@ -127,7 +127,18 @@ def _compile(sources: Sources) -> PolicySet | PolicySetError:
     try:
         return compile_sources(sources)
     except PolicySetError as error:
-        return error
+        return _without_frames(error)
     except Exception as error:  # noqa: BLE001 - a bug of ours that some file lays bare must not end the watching (GHSA-r5p3-955p-5ggq)
         path = ", ".join(file.path for file in sources.files[:3])
         return PolicySetError([PolicyError(f"internal error while loading: {type(error).__name__}: {error}", path=path)])
+
+
+def _without_frames(error: PolicySetError) -> PolicySetError:
+    """Let go of all that was loaded in vain: errors hold frames and frames errors, which only a full collection would undo."""
+    waiting: list[BaseException | None] = [error, *error.errors]
+    while waiting:
+        each = waiting.pop()
+        if each is not None:
+            waiting += (each.__cause__, each.__context__)
+            each.__traceback__ = each.__cause__ = each.__context__ = None
+    return error
