@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.bench import binding, cel_go, check, explosion, expressions, feed, following, groups, review, room
+from tests.bench import binding, cel_go, check, explosion, expressions, feed, following, groups, review, room, serving
 from tests.bench.figures import Report, Section
-from tests.bench.render import to_json, to_markdown, to_text
+from tests.bench.render import from_json, merged, to_json, to_markdown, to_text
 from tests.controlplane.build import kubernetes_version
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
@@ -29,15 +29,18 @@ MEASUREMENTS: dict[str, Callable[[], Section]] = {
     "check": check.measure,
     "room": room.measure,
     "groups": groups.measure,
+    "serving": serving.measure,
 }
 PACKAGES = ("cel-python", "orjson", "uvloop")
 
 
 def main() -> int:
-    """Measure; only a run of everything is written down."""
+    """Measure; a run of some measurements is written down only when asked to, and then replaces only theirs."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("only", nargs="*", choices=[[], *MEASUREMENTS], help="measurements to run; none: all, and write the page")
-    only = parser.parse_args().only or list(MEASUREMENTS)
+    parser.add_argument("--write", action="store_true", help="write the page although only some are run")
+    asked = parser.parse_args()
+    only = asked.only or list(MEASUREMENTS)
     at, load, began = datetime.now(UTC), os.getloadavg()[0], time.monotonic()
     sections = []
     for name in only:
@@ -55,7 +58,9 @@ def main() -> int:
         },
         sections=tuple(sections),
     )
-    if len(only) == len(MEASUREMENTS):
+    if asked.write and asked.only:
+        report = merged(from_json((RESULTS / "bench.json").read_text(encoding="utf-8")), report)
+    if asked.write or len(only) == len(MEASUREMENTS):
         RESULTS.mkdir(parents=True, exist_ok=True)
         (RESULTS / "bench.json").write_text(to_json(report), encoding="utf-8")
         (RESULTS / "bench.md").write_text(to_markdown(report), encoding="utf-8")

@@ -16,10 +16,14 @@ class Comparison:
     unit: str
     ours: tuple[float, ...]
     anchor: tuple[float, ...]
+    paired: bool = False
+    """Both took turns in each round, so that rounds are compared one by one."""
 
     @property
     def ratio(self) -> float:
-        """The median of ours over the median of the anchor's."""
+        """The median of ours over the median of the anchor's; of paired rounds the median of their ratios."""
+        if self.paired:
+            return statistics.median(ratio(ours, anchor) for ours, anchor in zip(self.ours, self.anchor, strict=True))
         return ratio(statistics.median(self.ours), statistics.median(self.anchor))
 
 
@@ -43,6 +47,8 @@ class Section:
     comparisons: tuple[Comparison, ...] = ()
     facts: tuple[Fact, ...] = ()
     skipped: str = ""
+    apart: str = ""
+    """When it was measured, where that was not with the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable
+from datetime import datetime
 
 from tests.bench.figures import Comparison, Fact, Report, Section, median, p90
 
@@ -31,6 +32,33 @@ def to_json(report: Report) -> str:
         for entry, comparison in zip(section["comparisons"], found.comparisons, strict=True):
             entry["ratio"] = round(comparison.ratio, 4)
     return json.dumps(_rounded(document), indent=1, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Report:
+    """Read what ``to_json`` wrote."""
+    document = json.loads(text)
+    sections = []
+    for section in document.pop("sections"):
+        comparisons = [{key: value for key, value in each.items() if key != "ratio"} for each in section.pop("comparisons")]
+        facts = section.pop("facts")
+        sections.append(
+            Section(
+                **section,
+                comparisons=tuple(
+                    Comparison(**{**each, "ours": tuple(each["ours"]), "anchor": tuple(each["anchor"])}) for each in comparisons
+                ),
+                facts=tuple(Fact(**{**each, "values": tuple(each["values"])}) for each in facts),
+            )
+        )
+    return Report(**document | {"at": datetime.fromisoformat(document["at"])}, sections=tuple(sections))
+
+
+def merged(report: Report, newer: Report) -> Report:
+    """Return a report in which the sections of a newer one stand in the place of theirs, each with its own date."""
+    said = f"{newer.at:%Y-%m-%d %H:%M} UTC, load {newer.load:.1f} before the run"
+    fresh = {section.title: dataclasses.replace(section, apart=said) for section in newer.sections}
+    kept = [fresh.pop(section.title, section) for section in report.sections]
+    return dataclasses.replace(report, sections=(*kept, *fresh.values()))
 
 
 def to_markdown(report: Report) -> str:
@@ -60,6 +88,8 @@ def to_text(section: Section) -> str:
 
 def _markdown(section: Section) -> Iterable[str]:
     yield from ("", f"## {section.title}", "", section.method)
+    if section.apart:
+        yield from ("", f"Measured on its own: {section.apart}.")
     if section.skipped:
         yield from ("", f"Skipped: {section.skipped}.")
     if section.comparisons:

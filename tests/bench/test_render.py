@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from datetime import UTC, datetime
 
 import pytest
 
 from tests.bench.figures import Comparison, Fact, Report, Section, p90, ratio
-from tests.bench.render import shown, to_json, to_markdown, to_text
+from tests.bench.render import from_json, merged, shown, to_json, to_markdown, to_text
 
 FASTER = Comparison(what="reading", unit="us", ours=(1.0, 2.0, 9.0), anchor=(4.0, 4.0, 5.0))
 MEASURED = Section(
@@ -82,5 +83,26 @@ def test_the_terminal_gets_aligned_columns():
 def test_every_single_value_is_in_the_json():
     document = json.loads(to_json(REPORT))
     (comparison,) = document["sections"][0]["comparisons"]
-    assert comparison == {"what": "reading", "unit": "us", "ours": [1.0, 2.0, 9.0], "anchor": [4.0, 4.0, 5.0], "ratio": 0.5}
+    values = {"ours": [1.0, 2.0, 9.0], "anchor": [4.0, 4.0, 5.0]}
+    assert comparison == {"what": "reading", "unit": "us", **values, "paired": False, "ratio": 0.5}
     assert document["at"] == "2027-03-01T12:30:00+00:00"
+
+
+def test_rounds_in_pairs_are_compared_one_by_one() -> None:
+    paired = Comparison(what="serving", unit="ms", ours=(1.0, 9.0, 2.0), anchor=(2.0, 3.0, 8.0), paired=True)
+    assert paired.ratio == 0.5
+    assert dataclasses.replace(paired, paired=False).ratio == pytest.approx(2 / 3)
+
+
+def test_a_report_is_read_back_as_it_was_written() -> None:
+    assert from_json(to_json(REPORT)) == REPORT
+
+
+def test_newer_sections_take_the_place_of_theirs() -> None:
+    again = dataclasses.replace(MEASURED, method="Differently.")
+    added = Section(title="Serving", method="Over TLS.")
+    newer = dataclasses.replace(REPORT, at=datetime(2027, 4, 1, 8, 0, tzinfo=UTC), load=3.0, sections=(added, again))
+    both = merged(REPORT, newer)
+    assert [section.title for section in both.sections] == ["Reading", "Writing", "Serving"]
+    assert (both.at, both.sections[0].method, both.sections[1]) == (REPORT.at, "Differently.", SKIPPED)
+    assert "Measured on its own: 2027-04-01 08:00 UTC, load 3.0 before the run." in to_markdown(both)

@@ -88,7 +88,15 @@ def cache_dir() -> Path:
 
 def ensure(names: Sequence[str] = (), *, say: Say = print) -> Path:
     """Build what is missing or out of date (all programs, or the named ones) and return the folder of programs."""
-    programs = [program for program in PROGRAMS if not names or program.name in names]
+    return _ensure([program for program in PROGRAMS if not names or program.name in names], say)
+
+
+def ensure_program(program: Program, *, say: Say = print) -> Path:
+    """Build one program that the control plane does without, if it is missing or out of date, and return its path."""
+    return _ensure([program], say) / program.name
+
+
+def _ensure(programs: Sequence[Program], say: Say) -> Path:
     bin_dir = cache_dir() / "bin"
     if all(_is_fresh(program, bin_dir) for program in programs):
         return bin_dir

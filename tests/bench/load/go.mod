@@ -1,0 +1,3 @@
+module gangwarden.dev/tests/bench/load
+
+go 1.26.0
