@@ -98,7 +98,7 @@ class CertificateSettings:
     clock_skew_seconds: float = 300.0
     """``notBefore`` lies this far in the past, for clients whose clocks are behind."""
     overlap_seconds: float = 300.0
-    """How long a new authority is trusted before a leaf of it is served, and the old one after that: longer than the
+    """How long a new authority must have been seen in every webhook configuration before a leaf of it is served: longer than the
     kubelet needs to refresh a mounted Secret (about 60 to 90 s) and the API servers to see a new caBundle."""
     check_seconds: float = 30.0
     """How often material is looked at again. One missed look costs nothing: renewal is due days before expiry."""

@@ -51,6 +51,7 @@ class Registered:
     version: str
     bundle: bytes
     foreign: bool = False
+    webhook: str = "ignore.mutate.gangwarden.dev"
 
 
 class Configurations:

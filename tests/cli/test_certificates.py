@@ -47,7 +47,7 @@ def test_show_tells_names_expiry_and_trust(made: Path, gangwarden: Gangwarden) -
     assert "hook.gw.svc, hook.gw.svc.cluster.local, " in result.stdout
     assert "callers that trust ca.crt accept it" in result.stdout
     facts = json.loads(gangwarden("certs", "show", made, "-o", "json").stdout)
-    assert set(facts) == {"authorities", "leaf", "problem"}
+    assert set(facts) == {"apiVersion", "authorities", "chain", "leaf", "live", "problem"}
     assert (facts["problem"], "hook.gw.svc" in facts["leaf"]["names"]) == ("", True)
 
 

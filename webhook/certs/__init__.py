@@ -7,7 +7,7 @@ cryptography. It must not know Kubernetes: a Secret and a webhook configuration 
 
 from webhook.certs.clients import ClientAuthority
 from webhook.certs.files import FileStore, load_material, write_material
-from webhook.certs.inspection import CertificateFacts, Held, check_material, inspect_material, why_untrusted
+from webhook.certs.inspection import CertificateFacts, Held, check_material, facts_of, inspect_material, why_untrusted
 from webhook.certs.material import Material
 from webhook.certs.minting import Pair, mint_authority, mint_client, mint_leaf
 from webhook.certs.places import BundlePublisher, CertificateServer, LiveBundle, MaterialStore
@@ -48,6 +48,7 @@ __all__ = [
     "Tls",
     "check_material",
     "decode_profile",
+    "facts_of",
     "inspect_material",
     "load_material",
     "load_profile",

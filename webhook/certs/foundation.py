@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import structlog
 
-from webhook.certs.inspection import Held, bundle_fingerprints, inspect_material
+from webhook.certs.inspection import Held, bundle_fingerprints, facts_of, inspect_material
 from webhook.certs.material import Material, merged
+from webhook.certs.renewal import OWN_SUBJECT
 from webhook.errors import CertificateError
 
 _LOG = structlog.get_logger(__name__)
@@ -31,7 +32,7 @@ def foundation(stored: Material | None, last: Material | None, live: tuple[bytes
         try:
             held = inspect_material(stored)
         except CertificateError as error:
-            if not stored.ca_key and not (last and last.ca_key):
+            if not (stored.ca_key or (last and last.ca_key) or _is_ours(stored.ca)):
                 raise
             _LOG.warning("certificate material is unusable", reason=str(error))
         else:
@@ -58,6 +59,13 @@ def _candidates(stored: Material | None, last: Material | None, live: Iterable[b
         yield authority
     if last and last.ca_key and all(bundle_fingerprints(each) <= bundle_fingerprints(last.ca) for each in live):
         yield last
+
+
+def _is_ours(bundle: bytes) -> bool:
+    try:
+        return facts_of(bundle, what="ca.crt")[0].subject.startswith(OWN_SUBJECT)
+    except CertificateError:
+        return False
 
 
 def _signed_leaf(material: Material) -> bool:

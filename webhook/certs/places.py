@@ -26,6 +26,10 @@ class LiveBundle(Protocol):
         """Return the configuration it stands in."""
 
     @property
+    def webhook(self) -> str:
+        """Return the name of the webhook."""
+
+    @property
     def version(self) -> str:
         """Return the version of that configuration."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,12 @@ class Profile:
     def names(self) -> frozenset[str]:
         """Return all names and addresses a certificate must carry."""
         return frozenset(self.dns_names) | frozenset(self.ip_addresses)
+
+    def named_as(self, names: Iterable[str]) -> Profile:
+        """Return the same profile for these names and addresses and no others."""
+        given = sorted(names)
+        addresses = tuple(name for name in given if _is_address(name))
+        return replace(self, dns_names=tuple(name for name in given if name not in addresses), ip_addresses=addresses)
 
     def with_dns_names(self, *names: str) -> Profile:
         """Return the same profile for more names, such as those of the Service it runs behind."""

@@ -91,7 +91,8 @@ class Rotator:
     async def replace(self, *, authority: bool) -> Material:
         """Make a new leaf, or a new authority beside the old one, though none is due; the replicas do the rest when they look.
 
-        Raises CertificateError where there is nothing of ours, or where the authority that was made last is not in use yet.
+        The leaf keeps its names: who asks need not know them. Raises CertificateError where there is nothing of ours, or
+        where the authority that was made last is not in use yet.
         """
         found = await self._store.load()
         if found is None:
@@ -103,7 +104,8 @@ class Rotator:
         if held.leaf is not None and held.leaf.signed_by != held.authorities[0].fingerprint:
             raise CertificateError("the authority that was made last is not in use yet: replace nothing before it is")
         action = MintAuthority(reason="it was asked for") if authority else MintLeaf(reason="it was asked for")
-        material = _changed(material, action, self._profile, self._clock())
+        profile = self._profile.named_as(held.leaf.names) if held.leaf is not None else self._profile
+        material = _changed(material, action, profile, self._clock())
         await self._store.save(material.as_files(), found[1])
         return material
 
