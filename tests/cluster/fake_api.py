@@ -48,6 +48,8 @@ class FakeApi:
     forbidden: list[str] = field(default_factory=list)
     documents: dict[str, Json] = field(default_factory=dict)
     metrics: str = ""
+    redirect: tuple[str, int] | None = None
+    """Where every request is sent to instead, and with which status."""
     ahead: timedelta | None = timedelta(0)
     """How far the clock by which answers are dated is ahead of the real one; None: answers bear no date."""
     tls: ssl.SSLContext | None = None
@@ -138,6 +140,8 @@ class FakeApi:
         noted = Request(request.method, request.path, dict(request.query), dict(request.headers), body)
         self.requests.append(noted)
         await self.answering.wait()
+        if self.redirect:
+            return web.Response(status=self.redirect[1], headers={"Location": self.redirect[0]})
         if self.token and noted.headers.get("Authorization") != f"Bearer {self.token}":
             return _status(401, "Unauthorized", "no such token")
         if self.failures:

@@ -245,7 +245,17 @@ def _same_line(one: Credentials, other: Credentials) -> bool:
     return one.tls_stamp == other.tls_stamp and all(getattr(a, name) == getattr(b, name) for name in names)
 
 
+async def _refuse_redirect(_session: object, _context: object, asked: aiohttp.TraceRequestRedirectParams) -> None:
+    """Follow nobody: an API server never redirects, and what we send holds credentials, Secrets and other people's objects."""
+    where = asked.response.headers.get("Location", "")[:200]
+    asked.response.close()
+    raise aiohttp.ClientError(f"it redirects to {where!r}, and only the address of the API server is spoken to")
+
+
 def _client(credentials: Credentials) -> Any:
+    traces = aiohttp.TraceConfig()
+    traces.on_request_redirect.append(_refuse_redirect)
+    credentials.configuration.trace_configs = [traces]
     try:
         client = ApiClient(credentials.configuration)
     except OSError as error:

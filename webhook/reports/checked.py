@@ -8,6 +8,7 @@ from itertools import groupby
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
+from webhook.reports.concealing import concealed
 from webhook.reports.junit import JUnitCase, JUnitSuite
 from webhook.reports.lines import title
 
@@ -23,7 +24,7 @@ _LEVELS = {
 
 def result_diagnostics(results: Iterable[Result], find_place: FindPlace) -> Iterator[Diagnostic]:
     """Yield what policies had to say against manifests, each at the field that it is about; what is excepted as a note."""
-    for result in results:
+    for result in concealed(results):
         finding = result.finding
         level = Level.NOTE if finding.exception else _LEVELS.get(finding.verdict)
         if level is not None:
@@ -44,7 +45,7 @@ def result_suites(results: Iterable[Result], find_place: FindPlace, failing: Con
 
     A rule that an exception keeps from being applied is skipped.
     """
-    for source, found in groupby(results, key=lambda result: result.source):
+    for source, found in groupby(concealed(results), key=lambda result: result.source):
         group = tuple(found)
         cases = tuple(_case(result, find_place, failing) for result in group)
         yield JUnitSuite(name=f"{title(group[0].object)} {source}", cases=cases)

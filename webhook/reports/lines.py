@@ -14,6 +14,7 @@ from typing import IO, TypeAlias
 from webhook.model.objects import Kind, Object, metadata_of
 from webhook.model.results import Result, summary
 from webhook.model.verdicts import Verdict
+from webhook.reports.concealing import concealed
 
 Line: TypeAlias = tuple[tuple[str, str], ...]
 """Parts of a line, each with its style."""
@@ -55,7 +56,7 @@ def result_lines(results: Sequence[Result]) -> Iterator[Line]:
 
 def manifest_lines(results: Sequence[Result]) -> Iterator[Line]:
     """Yield the findings of each manifest under its name."""
-    for source, found in groupby(results, key=lambda result: result.source):
+    for source, found in groupby(concealed(results), key=lambda result: result.source):
         yield from _lines(source, list(found))
 
 

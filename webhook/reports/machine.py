@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webhook.model.results import Result, summary
+from webhook.reports.concealing import concealed
 
 API_VERSION = "gangwarden.dev/v1alpha1"
 
@@ -16,7 +17,7 @@ def results_json(results: Sequence[Result]) -> str:
     document = {
         "apiVersion": API_VERSION,
         "kind": "CheckResult",
-        "results": [result.as_json() for result in results],
+        "results": [result.as_json() for result in concealed(results)],
         "summary": summary(results),
     }
     return json_text(document, indent=2)

@@ -35,7 +35,7 @@ def compile_pattern(pattern: str) -> Any:
         raise EvaluationError("error parsing regexp: invalid escape sequence: `\\C`", "parse")
     compiled = re2._re2.RE2(to_utf8(with_classes_of_go(pattern)), options)  # noqa: SLF001 - as above
     if not compiled.ok():
-        raise EvaluationError(f"error parsing regexp: {compiled.error()}", "parse")
+        raise EvaluationError(f"error parsing regexp: {compiled.error().decode('utf-8', 'replace')}", "parse")
     return compiled
 
 
