@@ -22,6 +22,7 @@ VALUES = {
     "state": {state.value for state in GroupState},
     "status": {"success", "failure"},
     "use": {"serving", "authority"},
+    "process": {"webhook"},
     "verdict": VERDICTS,
 }
 """What labels may say, where it is not for users to choose."""

@@ -97,9 +97,10 @@ def _metrics() -> str:
     Metrics(registry)
     GroupMetrics(registry, stranded=dict, leads=bool)
     for collector in dict.fromkeys(registry._names_to_collectors.values()):
-        name = collector._name + ("_total" if collector._type == "counter" else "")
-        labels = ", ".join(f"`{label}`" for label in collector._labelnames)
-        rows.append(f"| `{name}` | {collector._type} | {labels} | {collector._documentation} |")
+        (family,) = collector.describe()
+        name = family.name + ("_total" if family.type == "counter" else "")
+        labels = ", ".join(f"`{label}`" for label in getattr(collector, "_labelnames", None) or getattr(collector, "_labels", ()))
+        rows.append(f"| `{name}` | {family.type} | {labels} | {family.documentation} |")
     return "\n".join(rows) + "\n"
 
 

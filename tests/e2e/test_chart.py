@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHART, OLDER = ROOT / "charts/gangwarden", Path(__file__).with_name("older")
 IMAGE, CHECKOUT = "gangwarden:0.1.0", "registry.example.com/policies:1"
 RELEASE = "gangwarden"
-HELM_SECONDS = 150
+HELM_SECONDS = 300
 AT_ONCE = {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 2}}}
 SINGLE = PLACEMENT | {"replicas": 1}
 PLACED = {"webhook": PLACEMENT | AT_ONCE, "controller": PLACEMENT | {"replicas": 1}, "hooks": PLACEMENT}
@@ -60,7 +60,7 @@ CUSTOM = {
     "cert-manager.io": {"Certificate": "certificates", "Issuer": "issuers"},
     "monitoring.coreos.com": {"ServiceMonitor": "servicemonitors", "PrometheusRule": "prometheusrules"},
 }
-LEFT_OVER = ("gangwarden-certs", "gangwarden-controller", "ours", "our-policies", "labeller")
+OF_THE_TESTS = {"labeller"}
 NOT_OURS = {"kube-root-ca.crt", "default", "param-holder.gangwarden.dev"}
 
 
@@ -114,10 +114,8 @@ def cleared(node: Node) -> Iterator[None]:
     """Leave nothing behind: a test that failed half way must not fail the ones after it."""
     yield
     node.helm("uninstall", RELEASE, "--ignore-not-found", "--no-hooks", "--wait", f"--timeout={HELM_SECONDS}s")
-    for resource in (*WHOLE_CLUSTER, "v1/secrets", "v1/configmaps", LEASES):
-        namespace = "" if resource in WHOLE_CLUSTER else SYSTEM_NAMESPACE
-        for name in (RELEASE, *LEFT_OVER):
-            node.client.delete(resource, namespace, name)
+    for resource, namespace, name in left_over(node.client):
+        node.client.delete(resource, namespace, name)
 
 
 @pytest.fixture
@@ -175,7 +173,7 @@ def assert_native_policies_hold(node: Node, namespace: str) -> None:
     assert "out of all of Gangwarden's policies, and alice may not" in node.cluster.kubectl(*label, "--as=alice", check=False)
     node.cluster.kubectl(*label)
     wait_for(lambda: not is_stamped(node.client, namespace), what="the namespace is not asked about")
-    node.client.create(labelled_job("bypassed", namespace), dry_run=True)
+    wait_for(lambda: node.client.attempt(labelled_job("bypassed", namespace))[0] == "", what="a labelled Job passes")
     node.cluster.kubectl("label", "namespace", namespace, "gangwarden.dev/bypass-", "--as=alice")
     wait_for(lambda: is_stamped(node.client, namespace), what="policy holds again")
 
@@ -186,16 +184,21 @@ def groups(client: Client, namespace: str) -> list[str]:
 
 def remains(client: Client) -> list[str]:
     """Return what is still there of an installation."""
-    found = [(resource, "", one["metadata"]["name"]) for resource in WHOLE_CLUSTER for one in client.list(resource)]
-    found = [one for one in found if "gangwarden" in one[2]]
+    return [f"{resource} {name}" for resource, _, name in left_over(client) if name not in OF_THE_TESTS]
+
+
+def left_over(client: Client) -> Iterator[tuple[str, str, str]]:
+    """Yield resource, namespace and name of what is none of Kubernetes' own."""
+    for resource in WHOLE_CLUSTER:
+        names = [one["metadata"]["name"] for one in client.list(resource)]
+        yield from (
+            (resource, "", name) for name in names if ("gangwarden" in name and name not in NOT_OURS) or name in OF_THE_TESTS
+        )
     for namespace in (SYSTEM_NAMESPACE, "default"):
-        found += [
-            (resource, namespace, one["metadata"]["name"])
-            for resource in IN_NAMESPACES
-            for one in client.list(resource, namespace)
-        ]
-    ours = [one for one in found if one[2] not in NOT_OURS and (one[1] != "default" or "gangwarden" in one[2])]
-    return [f"{resource} {name}" for resource, _, name in ours]
+        for resource in IN_NAMESPACES:
+            names = [one["metadata"]["name"] for one in client.list(resource, namespace)]
+            ours = [name for name in names if name not in NOT_OURS and (namespace != "default" or "gangwarden" in name)]
+            yield from ((resource, namespace, name) for name in ours)
 
 
 @pytest.mark.parametrize("name", list(VALUES))
@@ -320,11 +323,14 @@ def test_changes_that_fail_leave_what_works_and_an_end_without_hooks_is_mended_b
 
         broken = values | {"webhook": SINGLE | {"extraArgs": ["--no-such-option"]}}
         node.helm("upgrade", RELEASE, CHART, "--wait", "--timeout=15s", values=broken, fails=True)
+        (container,) = client.get(DEPLOYMENTS, SYSTEM_NAMESPACE, "gangwarden-webhook")["spec"]["template"]["spec"]["containers"]
+        assert "--no-such-option" in container["args"], "the new version was there"
         assert_gangs_are_judged(node, namespace, "second")
         node.change("rollback")
         assert_gangs_are_judged(node, namespace, "third")
 
         node.helm("uninstall", RELEASE, "--no-hooks", "--wait", f"--timeout={HELM_SECONDS}s")
+        wait_for(lambda: not client.list(PODS, SYSTEM_NAMESPACE), seconds=120, what="no pod is left that could write them again")
         configurations = {f"{ADMISSION}/{kind}webhookconfigurations gangwarden" for kind in ("mutating", "validating")}
         left = {*configurations, "v1/secrets gangwarden-certs", f"{LEASES} gangwarden-controller"}
         wait_for(lambda: set(remains(client)) == left, what=f"only what the runbook names is left: {remains(client)}")

@@ -5,18 +5,24 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.server.running import review, running
-from webhook.server import Metrics
+from webhook.model.disruption import LossCause, RestartOutcome
+from webhook.server import GroupMetrics, Metrics
 
-NAMES = [
-    "gangwarden_admission_requests_total",
-    "gangwarden_admission_duration_seconds_bucket",
-    "gangwarden_policy_evaluations_total",
-    "gangwarden_policy_reloads_total",
-    "gangwarden_policy_reload_duration_seconds_bucket",
-    "gangwarden_policy_set_info",
-    "gangwarden_policy_last_reload_timestamp_seconds",
-    "gangwarden_certificate_expiry_timestamp_seconds",
-]
+DESIGNED: dict[str, set[str]] = {
+    "gangwarden_admission_requests_total": {"path", "operation", "kind", "verdict"},
+    "gangwarden_admission_duration_seconds_bucket": {"path", "le"},
+    "gangwarden_policy_evaluations_total": {"policy", "verdict"},
+    "gangwarden_policy_reloads_total": {"status"},
+    "gangwarden_policy_set_info": {"hash"},
+    "gangwarden_policy_last_reload_timestamp_seconds": set(),
+    "gangwarden_certificate_expiry_timestamp_seconds": {"use"},
+    "gangwarden_groups": {"state"},
+    "gangwarden_group_restarts_total": {"cause", "outcome"},
+    "gangwarden_stranded_resource_seconds_total": {"resource", "cause"},
+    "gangwarden_snapshot_age_seconds": set(),
+    "gangwarden_leader": set(),
+}
+"""What the design promises to dashboards and alerts, with labels; whatever else is shown is a welcome addition."""
 
 
 @pytest.fixture
@@ -28,16 +34,20 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(name, labels)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_promised_names_are_there(metrics: Metrics, name: str) -> None:
+def test_the_promised_names_are_there_with_their_labels() -> None:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+    groups = GroupMetrics(registry, stranded=lambda: {("cpu", "NodeGone"): 1.0}, leads=lambda: True)
+    groups.restarted(LossCause.EVICTED, RestartOutcome.WHOLE)
     metrics.answered("/mutate/fail", 0.1, operation="CREATE", kind="Job", verdict="allow")
     metrics.evaluated("p", "deny")
     metrics.reload_succeeded("abc", 1.0)
-    metrics.reload_took(0.2)
     metrics.certificate_expires("serving", 2.0)
     page, _ = metrics.render("")
-    samples = {sample.name for family in text_string_to_metric_families(page.decode()) for sample in family.samples}
-    assert name in samples
+    samples = [sample for family in text_string_to_metric_families(page.decode()) for sample in family.samples]
+    shown = {name: {label for sample in samples if sample.name == name for label in sample.labels} for name in DESIGNED}
+    assert DESIGNED.keys() <= {sample.name for sample in samples}
+    assert shown == DESIGNED
 
 
 def test_durations_are_told_apart_up_to_the_longest_timeout(metrics: Metrics) -> None:
@@ -56,6 +66,15 @@ def test_only_the_policy_set_in_force_is_named(metrics: Metrics) -> None:
     assert value(metrics, "gangwarden_policy_last_reload_timestamp_seconds") == 2.0
     assert value(metrics, "gangwarden_policy_reloads_total", status="success") == 2
     assert value(metrics, "gangwarden_policy_reloads_total", status="failure") == 1
+
+
+def test_a_process_is_ready_as_long_as_it_says_so_and_one_that_says_nothing_is_not_on_the_page(metrics: Metrics) -> None:
+    unmet = ["policies are not loaded"]
+    assert b"gangwarden_ready{" not in metrics.render("")[0]
+    metrics.ready_when("webhook", lambda: not unmet)
+    assert value(metrics, "gangwarden_ready", process="webhook") == 0
+    unmet.clear()
+    assert value(metrics, "gangwarden_ready", process="webhook") == 1
 
 
 def test_an_invented_operation_is_counted_as_other(metrics: Metrics) -> None:

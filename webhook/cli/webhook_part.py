@@ -74,9 +74,14 @@ class WebhookPart:
         callers = self._credentials.callers(self._metrics, tls, self._api, endpoint)
         rotator.attach(tls, material)
         listening = asyncio.Event()
+
+        def unmet() -> list[str]:
+            return [*readiness(), *([self._distrust] if self._distrust else [])]
+
+        self._metrics.ready_when("webhook", lambda: not unmet() and not stop.is_set())
         app = build_app(
             reviewer,
-            lambda: [*readiness(), *([self._distrust] if self._distrust else [])],
+            unmet,
             metrics=self._metrics,
             serving=self._settings.serving,
             evaluation=self._settings.evaluation,

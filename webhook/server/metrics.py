@@ -63,12 +63,19 @@ class Metrics:
         self._reload_duration = Histogram(
             "gangwarden_policy_reload_duration_seconds", "Time to load policies.", buckets=RELOAD_BUCKETS, registry=registry
         )
+        self._measure(registry)
+
+    def _measure(self, registry: CollectorRegistry) -> None:
+        """Set up what is not counted but measured, and what is closed."""
         self._policy_set = Gauge("gangwarden_policy_set_info", "The policy set in force.", ["hash"], registry=registry)
         self._last_reload = Gauge(
             "gangwarden_policy_last_reload_timestamp_seconds", "When the policy set in force was taken over.", registry=registry
         )
         self._expiry = Gauge(
             "gangwarden_certificate_expiry_timestamp_seconds", "When a certificate expires.", ["use"], registry=registry
+        )
+        self._ready = Gauge(
+            "gangwarden_ready", "Whether a process is ready (1), as /readyz says.", ["process"], registry=registry
         )
         self._connections = Gauge("gangwarden_connections", "Connections of callers that are open.", registry=registry)
         self._closed = Counter(
@@ -144,6 +151,10 @@ class Metrics:
     def connection_closed(self, reason: str) -> None:
         """Count a connection that was closed for being in the way; reasons are words of ours."""
         self._closed.labels(reason=reason).inc()
+
+    def ready_when(self, process: str, is_ready: Callable[[], bool]) -> None:
+        """Ask this at each scrape whether the process (``webhook``) is ready; one that nobody told of is not on the page."""
+        self._ready.labels(process=process).set_function(lambda: float(is_ready()))
 
     def snapshot_ages(self, age_seconds: Callable[[], float]) -> None:
         """Ask this at each scrape how old the snapshot is."""
