@@ -14,7 +14,8 @@ import yaml
 
 from webhook.admission import CONFIGURATION_NAME, Endpoint, WebhookNeeds, plan_configurations, webhook_needs
 from webhook.certs import load_material
-from webhook.cli.options import cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
+from webhook.cli.api_server_files import MODES, write_files
+from webhook.cli.options import Command, cluster_options, endpoint_of, endpoint_options, only_option, policy_option, scope_of
 from webhook.cli.registration import register
 from webhook.errors import UsageError
 from webhook.model.objects import ObjectKey
@@ -32,6 +33,28 @@ _NAMED = {
 }
 
 
+def authentication_plan_options(command: Command) -> Command:
+    """Add which files are written for an API server that is to show who it is."""
+    for option in (
+        click.option(
+            "--api-server-dir",
+            default="",
+            metavar="PATH",
+            help="Where that folder will be on the hosts of the API servers; the same path by default.",
+        ),
+        click.option(
+            "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Folder that they are written into."
+        ),
+        click.option(
+            "--authentication",
+            type=click.Choice(MODES),
+            help="Write the AdmissionConfiguration and kubeconfig for the API server instead, with credentials of this kind.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.group("webhooks")
 def webhooks_command() -> None:
     """Plan, apply or delete the webhook configurations that the policies need."""
@@ -42,8 +65,23 @@ def webhooks_command() -> None:
 @endpoint_options
 @only_option
 @click.option("--cert-dir", metavar="PATH", help="Certificate folder whose authority becomes the caBundle.")
-def plan_command(policies: tuple[str, ...], cert_dir: str | None, url: str, service: str, **scope: Any) -> None:
-    """Print the configurations as YAML."""
+@authentication_plan_options
+def plan_command(  # noqa: PLR0917 - click passes flags by name
+    policies: tuple[str, ...],
+    cert_dir: str | None,
+    url: str,
+    service: str,
+    authentication: str | None,
+    out: Path | None,
+    api_server_dir: str,
+    **scope: Any,
+) -> None:
+    """Print the configurations as YAML. With --authentication, write the files by which the API server shows who it is."""
+    if authentication is not None:
+        click.echo("\n".join(_authenticate(endpoint_of(url, service), authentication, out, api_server_dir)))
+        return
+    if out is not None or api_server_dir:
+        raise UsageError("--out and --api-server-dir go with --authentication")
     endpoint, needs, bundle = _wanted(policies, cert_dir, url=url, service=service)
     planned = plan_configurations(needs, endpoint, ca_bundle=bundle, scope=scope_of(scope))
     click.echo("---\n".join(yaml.safe_dump(json.loads(json.dumps(one)), sort_keys=False) for one in planned), nl=False)
@@ -155,6 +193,14 @@ def probe_command(kubeconfig: str | None, context: str | None, namespace: str, t
         click.echo(await look_for_a_call(api, namespace=namespace, timeout_seconds=timeout_seconds))
 
     asyncio.run(_with_cluster(kubeconfig, context, act))
+
+
+def _authenticate(endpoint: Endpoint | None, mode: str, out: Path | None, place: str) -> list[str]:
+    if endpoint is None:
+        raise UsageError("say where the webhook is reached: --url or --service")
+    if out is None:
+        raise UsageError("--authentication needs --out: the files hold credentials, and are not printed")
+    return write_files(endpoint, mode, out=out, place=place or str(out.resolve()))
 
 
 async def _with_cluster(kubeconfig: str | None, context: str | None, act: Callable[[Api], Awaitable[None]]) -> None:
