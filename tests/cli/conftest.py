@@ -24,6 +24,7 @@ def own_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A command sets up the logging of its process; here that is the process of all tests, so it is undone."""
     configure, root = structlog.configure, logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    monkeypatch.setattr("webhook.server.logs._Line.of_process", None)
     monkeypatch.setattr(structlog, "configure", lambda **how: configure(**how | {"cache_logger_on_first_use": False}))
     yield
     structlog.reset_defaults()

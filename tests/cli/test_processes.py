@@ -76,3 +76,9 @@ def test_only_a_controller_by_itself_tells_its_status_on_a_port_of_its_own(plans
     for command in (processes.controller_command, processes.serve_command, processes.run_command):
         assert CliRunner().invoke(command, []).exit_code == 0
     assert [plan.status_port for plan in plans] == [9444, None, None]
+
+
+def test_a_webhook_tells_its_policies_where_it_is_told_to(plans: list[processes.Plan]) -> None:
+    for command in (processes.serve_command, processes.run_command):
+        assert CliRunner().invoke(command, ["--status-host=127.0.0.1", "--status-port=0"]).exit_code == 0
+    assert [(plan.status_host, plan.status_port) for plan in plans] == [("127.0.0.1", 0)] * 2

@@ -63,7 +63,7 @@ def test_the_age_of_the_snapshot_is_asked_for_at_each_scrape() -> None:
 
 async def test_a_process_without_reviews_tells_how_it_is_over_plain_http() -> None:
     metrics, stop, unmet = Metrics(CollectorRegistry()), asyncio.Event(), ["pods are still being read"]
-    app = build_status_app(lambda: unmet, metrics=metrics, stop=stop)
+    app = build_status_app(lambda: unmet, metrics=metrics, stop=stop, policies=lambda: {"hash": "abc"})
     ports: asyncio.Queue[int] = asyncio.Queue()
     place = replace(ServingSettings(), host="127.0.0.1", port=0, drain_seconds=0)
     serving = asyncio.create_task(serve(app, None, place, stop=stop, started=ports.put_nowait))
@@ -75,6 +75,7 @@ async def test_a_process_without_reviews_tells_how_it_is_over_plain_http() -> No
         assert await fetched(f"{base}/readyz") == (200, "ok\n")
         assert "gangwarden_snapshot_age_seconds" in (await fetched(f"{base}/metrics"))[1]
         assert (await fetched(f"{base}/validate/fail"))[0] == 404
+        assert await fetched(f"{base}/debug/policies") == (200, '{\n  "hash": "abc"\n}\n')
     finally:
         stop.set()
         await serving

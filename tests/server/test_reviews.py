@@ -67,7 +67,9 @@ async def test_a_bad_body_leaves_the_connection_usable() -> None:
         assert (await connection.post(review())).status == 200
 
 
-@pytest.mark.parametrize("path, status", [("/validate/fail", 405), ("/validate/fail/", 404), ("/evictions", 404), ("/", 404)])
+@pytest.mark.parametrize(
+    "path, status", [("/validate/fail", 405), ("/validate/fail/", 404), ("/evictions", 404), ("/debug/policies", 404), ("/", 404)]
+)
 async def test_other_ways_in_do_not_exist(path: str, status: int) -> None:
     async with running() as server:
         assert (await server.get(path)).status == status

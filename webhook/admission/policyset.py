@@ -98,6 +98,8 @@ class PolicySet:
     params: ParamIndex = field(default_factory=ParamIndex)
     revision: str = ""
     """Hash of the files' names and contents."""
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    """SHA-256 of each file's content, by its path."""
     warnings: tuple[str, ...] = ()
     """What an author should know, such as a policy without a binding."""
     needs: frozenset[tuple[str, str]] = frozenset()

@@ -18,6 +18,7 @@ from webhook.cli.authentication import Authentication
 from webhook.cli.capabilities import CapabilityWatch
 from webhook.cli.controller_part import ControllerPart, identity
 from webhook.cli.evictions import GUARD_KINDS, EvictionReviewer
+from webhook.cli.ledger import PolicyLedger
 from webhook.cli.node_room import NodeRoom
 from webhook.cli.options import endpoint_names
 from webhook.cli.owner_kinds import OwnerKinds
@@ -72,7 +73,7 @@ class Plan:
     """Restart groups that lost a member."""
     status_host: str = ""
     status_port: int | None = None
-    """Where a process without a webhook tells how it is; None: nowhere. A webhook tells it beside its reviews."""
+    """Where a process tells how it is, and which policies it has; None: nowhere. A webhook tells the first beside its reviews."""
     alpha: tuple[str, ...] = ()
     """What may be used although it is alpha in Kubernetes."""
     canary_namespace: str = ""
@@ -95,6 +96,7 @@ class ClusterProcess:
         self._paths: Sequence[str | Path] = plan.policies or (bundled_policies(),)
         self._metrics = Metrics(CollectorRegistry())
         self._store = PolicyStore(load_policies(self._paths, limits=self._settings.reload))
+        self._ledger = PolicyLedger(self._store, plan.endpoint, plan.scope, now=time.time())
         self._count_policies()
         for warning in self._store.current.warnings:
             _LOG.warning("policies", warning=warning)
@@ -206,11 +208,11 @@ class ClusterProcess:
         return EvictionReviewer(self._store, lambda: feed.current, gate)
 
     async def _tell_status(self, feed: SnapshotFeed, port: int, stop: asyncio.Event) -> None:
-        """Answer on health, readiness and metrics: without TLS, for there is nothing secret in them."""
+        """Answer on health, readiness, metrics and policies: without TLS, for there is nothing secret in them."""
         place = replace(
             self._settings.serving, host=self._plan.status_host or self._settings.serving.host, port=port, drain_seconds=0.0
         )
-        app = build_status_app(lambda: _unmet(feed), metrics=self._metrics, stop=stop)
+        app = build_status_app(lambda: _unmet(feed), metrics=self._metrics, stop=stop, policies=self._ledger.page)
         await serve(app, None, place, stop=stop, started=lambda given: _LOG.info("telling status", port=given))
 
     def _webhook_part(self, api: Api) -> WebhookPart:
@@ -233,6 +235,7 @@ class ClusterProcess:
 
     def _told(self, swap: Swap, feed: SnapshotFeed, room: NodeRoom, webhook: WebhookPart | None, owners: OwnerKinds) -> None:
         self._metrics.reload_took(swap.seconds)
+        self._ledger.note(swap, now=time.time())
         if isinstance(swap, Kept):
             self._metrics.reload_failed()
             _LOG.error("policies not reloaded; the previous set stays in force", revision=swap.revision, because=swap.because)

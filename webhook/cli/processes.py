@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import click
@@ -67,20 +69,20 @@ def controller_options(command: Any) -> Any:
     return command
 
 
-def status_options(command: Any) -> Any:
-    """Add where a process without a webhook tells how it is."""
-    for option in (
+def status_options(*, port: int | None) -> Callable[[Any], Any]:
+    """Add where a process tells how it is; without a ``port`` only where one is given."""
+    places = (
         click.option(
             "--status-port",
-            default=9444,
-            show_default=True,
+            type=int,
+            default=port,
+            show_default=port is not None,
             metavar="N",
-            help="Port of /healthz, /readyz and /metrics, without TLS; 0 takes a free one.",
+            help="Port of /healthz, /readyz, /metrics and /debug/policies, without TLS; 0 takes a free one.",
         ),
         click.option("--status-host", default="0.0.0.0", show_default=True, help="Address of that port."),  # noqa: S104 - as above
-    ):
-        command = option(command)
-    return command
+    )
+    return lambda command: reduce(lambda given, option: option(given), places, command)
 
 
 def log_option(command: Any) -> Any:
@@ -94,6 +96,7 @@ def log_option(command: Any) -> Any:
 @serving_options
 @authentication_options
 @endpoint_options
+@status_options(port=None)
 @only_option
 @canary_option
 @alpha_option
@@ -107,7 +110,7 @@ def serve_command(**options: Any) -> None:
 @cluster_options
 @policy_option
 @controller_options
-@status_options
+@status_options(port=9444)
 @only_option
 @canary_option
 @alpha_option
@@ -121,8 +124,6 @@ def controller_command(**options: Any) -> None:
             namespace=options["namespace"],
             restarts=options["restarts"],
             scope=NamespaceScope(only=options["only_namespaces"]),
-            status_host=options["status_host"],
-            status_port=options["status_port"],
             **_common(options),
         ),
         options,
@@ -136,6 +137,7 @@ def controller_command(**options: Any) -> None:
 @authentication_options
 @endpoint_options
 @controller_options
+@status_options(port=None)
 @only_option
 @canary_option
 @alpha_option
@@ -152,6 +154,8 @@ def _common(options: dict[str, Any]) -> dict[str, Any]:
         "context": options["context"],
         "policies": tuple(options["policies"]),
         "canary_namespace": options["canary_namespace"],
+        "status_host": options["status_host"],
+        "status_port": options["status_port"],
         "alpha": tuple(options["alpha"]),
     }
 

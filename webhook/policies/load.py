@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,6 +81,7 @@ def examine_sources(sources: Sources, *, now: datetime | None = None) -> Examine
         workload=tuple(BoundWorkload(policy=p, bindings=bound.get((_KINDS[2], p.name), ())) for p in workload),
         params=ParamIndex.of(obj for obj, _ in contents.others),
         revision=sources.revision,
+        files={file.path: hashlib.sha256(file.content).hexdigest() for file in sources.files},
         warnings=(*_warnings(contents, bound), *exception_warnings(contents.exceptions, now or datetime.now(UTC))),
     )
     policies = replace(policies, needs=needs_of(policies))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from webhook.admission.policyset import PolicySet
-from webhook.errors import PolicySetError
+from webhook.errors import PolicyError, PolicySetError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ class Kept:
     revision: str
     because: str
     """One line per error."""
+    errors: tuple[PolicyError, ...] = ()
     seconds: float = 0.0
     """How long loading took."""
 
@@ -43,7 +44,7 @@ class PolicyStore:
     def offer(self, candidate: PolicySet | PolicySetError) -> Swap:
         """Put a new set in force by one assignment; a failed one leaves the old rules as they are (fail static)."""
         if isinstance(candidate, PolicySetError):
-            return Kept(revision=self.current.revision, because=str(candidate))
+            return Kept(revision=self.current.revision, because=str(candidate), errors=candidate.each())
         self.current = candidate
         count = len(candidate.validating) + len(candidate.mutating) + len(candidate.workload)
         return Swapped(revision=candidate.revision, policies=count, warnings=candidate.warnings)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
 from webhook.server.callers import Callers
@@ -68,11 +70,30 @@ def build_app(
     return app
 
 
-def build_status_app(readiness: Callable[[], list[str]], *, metrics: Metrics, stop: asyncio.Event) -> Starlette:
-    """Build the application of a process that answers no reviews: how it is, and what it counts."""
-    app = Starlette(routes=_status_routes(readiness, metrics, stop))
+def build_status_app(
+    readiness: Callable[[], list[str]],
+    *,
+    metrics: Metrics,
+    stop: asyncio.Event,
+    policies: Callable[[], Object] | None = None,
+) -> Starlette:
+    """Build the application for operators, on a port of its own: how the process is, what it counts, and its ``policies``.
+
+    The last of it is not for the port that answers reviews, which whoever reaches it may ask.
+    """
+    routes = _status_routes(readiness, metrics, stop)
+    if policies is not None:
+        routes.append(_debug_route(policies))
+    app = Starlette(routes=routes)
     app.router.redirect_slashes = False
     return app
+
+
+def _debug_route(policies: Callable[[], Object]) -> Route:
+    async def render(_: Request) -> Response:
+        return Response(orjson.dumps(policies(), option=orjson.OPT_INDENT_2) + b"\n", media_type="application/json")
+
+    return Route("/debug/policies", render)
 
 
 def _endpoints(reviewer: Reviewer, evictions: Reviewer | None) -> list[Endpoint]:
