@@ -58,14 +58,18 @@ class Glance:
             if not self._all_true(policy.conditions, run):
                 return False
         run.turn_to(head, limits.cost_per_policy)
-        # Messages of what has passed count where the budget could run out over them, and so does a budget that has.
-        reserve = policy.messages and (policy.messages + len(head.programs)) * limits.cost_per_expression
-        return self._all_true(policy.programs, run) and run.left >= reserve
+        if not self._all_true(policy.programs, run):
+            return False
+        # Messages of what has passed count where the budget could run out over them.
+        return not policy.messages or run.left >= (policy.messages + len(head.programs)) * limits.cost_per_expression
 
     def _all_true(self, programs: tuple[Program, ...], run: Run) -> bool:
         budget, values, limit = self._budget, run.values, self._limits.cost_per_expression
         for program in programs:
-            budget.refill(max(0, min(limit, run.left)))
+            if run.left >= limit:
+                budget.refill(limit)
+            else:
+                budget.refill(max(0, run.left))
             if program.evaluate(values, budget) is not True:
                 return False
             run.left -= budget.limit - budget.left

@@ -197,16 +197,17 @@ class Variables(dict[str, Any]):
     through it, is told of the programs.
     """
 
+    __slots__ = ("_failed", "_programs", "_run", "costs")
+
     def __init__(self, head: CompiledHead, run: Run) -> None:
-        super().__init__()
         self._programs = head.programs
         self._run = run
-        self._failed: dict[str, EvaluationError] = {}
+        self._failed: dict[str, EvaluationError] | None = None
         self.costs: dict[str, int] = {}
         """What each has cost so far, with the others that it was the first to read."""
 
     def __missing__(self, name: str) -> Any:
-        if name in self._failed:
+        if self._failed is not None and name in self._failed:
             raise self._failed[name]
         before = self._run.left
         try:
@@ -216,7 +217,7 @@ class Variables(dict[str, Any]):
             error.message = f'composited variable "{name}" fails to evaluate: {error.message}'
             if error.kind != "deadline":
                 error = EvaluationError(error.message, error.kind)
-            self._failed[name] = error
+            self._failed = {**(self._failed or {}), name: error}
             raise error from None
         finally:
             self.costs[name] = before - self._run.left

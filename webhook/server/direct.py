@@ -8,6 +8,7 @@ review for which something must be asked first, goes the way of all requests. Th
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -17,12 +18,24 @@ from uvicorn.server import ServerState
 
 from webhook.errors import ReviewError
 from webhook.server.clock import Clock
+from webhook.server.limits import UnreadError
 from webhook.server.protocol import GuardedConfig, GuardedProtocol
 from webhook.server.reviewing import BEGUN, Incoming, Pending, Reply, ReviewHandler
 
 _QUERY_LIMIT = 64
 """Longest query that is remembered; the API server's says how long it waits."""
+_END_OF_HEAD, _LENGTH = b"\r\n\r\n", b"\r\nContent-Length: "
+_HEADS, _HEAD_LIMIT = 64, 2048
+"""How many heads are known again, and up to which length: an API server sends the same one to a path again and again."""
 _ODD = frozenset({b"transfer-encoding", b"expect", b"upgrade"})
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a known head asks for."""
+
+    handler: ReviewHandler
+    timeout: str
 
 
 class DirectProtocol(GuardedProtocol):
@@ -41,6 +54,45 @@ class DirectProtocol(GuardedProtocol):
         self._incoming: Incoming | None = None
         self._pieces: list[bytes] = []
         self._clock = Clock(self.loop)
+        self._most = min(config.serving.inline_limit_bytes, config.serving.body_limit_bytes)
+        self._heads: dict[bytes, Head] = config.heads
+        self._raw = b""
+        self._begun: Pending | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Answer a whole review under a head that the parser has seen before, or feed the parser."""
+        if self._in_message:
+            super().data_received(data)
+        elif not self._answered(data):
+            self._raw = data
+            super().data_received(data)
+            self._raw, self._begun = b"", None
+
+    def _answered(self, data: bytes) -> bool:
+        known, body = self._known(data)
+        is_mine = known is not None and len(body) <= self._most and self._is_free()
+        incoming = known.handler.begin() if known is not None and is_mine else None
+        if known is None or incoming is None:
+            return False
+        try:
+            incoming.held.add(len(body))
+            reply = known.handler.answer(incoming, body, known.timeout)
+        except UnreadError:
+            return False
+        finally:
+            known.handler.end(incoming)
+        if isinstance(reply, Pending):
+            self._begun = reply
+            return False
+        self._send(reply)
+        return True
+
+    def _known(self, data: bytes) -> tuple[Head | None, bytes]:
+        """Return whose review this is, and its body, if it is one whole request whose head differs in no more than the length."""
+        if not self._heads:
+            return None, b""
+        shape, body = _split(data)
+        return self._heads.get(shape), body
 
     def on_headers_complete(self) -> None:
         """Take the review over, or leave the request to all others."""
@@ -74,7 +126,9 @@ class DirectProtocol(GuardedProtocol):
         reply: Reply | Pending | None = None
         if not self._stop.is_set():  # then the caller must be told to close
             body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-            reply = handler.answer(incoming, body, _timeout_in(self.url.partition(b"?")[2]))
+            timeout = _timeout_in(self.url.partition(b"?")[2])
+            reply = self._begun or handler.answer(incoming, body, timeout)
+            self._remember(Head(handler, timeout), body)
         if not isinstance(reply, Reply):
             self._hand_over()
             if reply is not None:
@@ -83,8 +137,13 @@ class DirectProtocol(GuardedProtocol):
             return
         self._forget(abandoned=False)
         self._in_message = False
+        self._send(reply)
+
+    def _send(self, reply: Reply) -> None:
+        """Send an answer, and let the connection rest."""
         self.transport.write(self._rendered(reply))
         self.server_state.total_requests += 1
+        self._unset_keepalive_if_required()
         if self.transport.is_closing():
             return
         self._crowd.rests(self)
@@ -103,15 +162,32 @@ class DirectProtocol(GuardedProtocol):
         if self._incoming is None:
             super().shutdown()
 
+    def _remember(self, head: Head, body: bytes) -> None:
+        """Know the head of a review again that came in one piece."""
+        shape, found = _split(self._raw)
+        if shape and len(shape) <= _HEAD_LIMIT and found == body:
+            if len(self._heads) >= _HEADS:
+                self._heads.clear()
+            self._heads[shape] = head
+
+    def _is_free(self) -> bool:
+        """Tell whether there is nothing before a request that waits, and no reason to tell its caller to close."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return not (
+            (cycle is not None and not cycle.response_complete)
+            or self.pipeline
+            or self.flow.write_paused
+            or self._refused
+            or self._stop.is_set()
+            or self.transport.is_closing()
+        )
+
     def _is_usual(self) -> bool:
         """Tell whether a request is one that an API server sends, and there is nothing before it that waits."""
-        headers, cycle = dict(self.headers), cast("RequestResponseCycle | None", self.cycle)
+        headers = dict(self.headers)
         length = headers.get(b"content-length", b"")
         return (
-            (cycle is None or cycle.response_complete)
-            and not self.pipeline
-            and not self.flow.write_paused
-            and not self._stop.is_set()
+            self._is_free()
             and self.parser.get_method() == b"POST"
             and self.parser.get_http_version() == "1.1"
             and self.parser.should_keep_alive()
@@ -121,7 +197,7 @@ class DirectProtocol(GuardedProtocol):
             and len(headers) == len(self.headers)
             and headers.keys().isdisjoint(_ODD)
             and length.isdigit()
-            and 0 < int(length[:20]) <= min(self._limits.inline_limit_bytes, self._limits.body_limit_bytes)
+            and 0 < int(length[:20]) <= self._most
         )
 
     def _arm(self, seconds: float, reason: str) -> None:
@@ -152,8 +228,24 @@ class DirectProtocol(GuardedProtocol):
         content_type = "text/plain; charset=utf-8" if reply.media_type == "text/plain" else reply.media_type
         fields = {"content-length": str(len(reply.body)), "content-type": content_type, **reply.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode("latin-1")
-        default = b"".join(b"%b: %b\r\n" % each for each in self.server_state.default_headers)
-        return b"".join((STATUS_LINE[reply.status], default, lines, b"\r\n", reply.body))
+        return b"".join((_first_lines(tuple(self.server_state.default_headers), reply.status), lines, b"\r\n", reply.body))
+
+
+@lru_cache(maxsize=8)
+def _first_lines(default: tuple[tuple[bytes, bytes], ...], status: int) -> bytes:
+    return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % each for each in default)
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """Return the head without the digits of its length, and the body; both empty unless that is all of the body, and no more."""
+    head = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
+    start = data.find(_LENGTH, 0, head) + len(_LENGTH)
+    if head < len(_END_OF_HEAD) or start < len(_LENGTH):
+        return b"", b""
+    end = data.find(b"\r\n", start)
+    if data[start:end] != b"%d" % (len(data) - head) or len(data) == head:
+        return b"", b""
+    return data[:start] + data[end:head], data[head:]
 
 
 class _Resting:

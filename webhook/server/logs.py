@@ -57,9 +57,9 @@ def say(event: str, **fields: Any) -> None:
     if line is None or not line.is_in_use():
         _LOG.info(event, **fields)
         return
-    stream = line.stream
-    stream.write(line.rendered(fields | {"event": event}, "info") + "\n")
-    stream.flush()
+    fields["event"] = event
+    line.out.write(line.rendered(fields, "info"))
+    line.out.flush()
 
 
 class _Line:
@@ -69,23 +69,23 @@ class _Line:
     """What the process was set up with; None: nothing, or text."""
 
     def __init__(self, steps: Sequence[structlog.typing.Processor], stream: TextIO) -> None:
-        self._steps, self.stream = steps, stream
+        self._steps, self.out = steps, stream.buffer
         self.processors: list[structlog.typing.Processor] = [self]
 
     def __call__(self, logger: Any, name: str, event: structlog.typing.EventDict) -> str:
         """Return the line."""
         if "exc_info" not in event:
-            return self.rendered(event, name)
+            return self.rendered(event, name).decode()[:-1]
         line: Any = event
         for step in self._steps:
             line = step(logger, name, line)
         return str(line)
 
-    def rendered(self, event: structlog.typing.EventDict, level: str) -> str:
-        """Return the line of an event."""
+    def rendered(self, event: structlog.typing.EventDict, level: str) -> bytes:
+        """Return the line of an event, with its end."""
         event["level"] = level
         event["timestamp"] = datetime.now(UTC).isoformat()[:-6] + "Z"
-        return orjson.dumps(event, default=str).decode()
+        return orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
     def is_in_use(self) -> bool:
         """Tell whether nobody has put something in its place, as tests do that look at what is logged."""

@@ -62,6 +62,8 @@ class GuardedConfig(uvicorn.Config):
             ssl_context_factory=(lambda _config, _default: context) if context else None,
         )
         self.serving, self.stop, self.crowd, self.told = serving, stop, crowd, told
+        self.heads: dict[bytes, Any] = {}
+        """What is known of requests by their heads; see ``direct``."""
         self.asks_for_certificates = context is not None and context.verify_mode is not ssl.CERT_NONE
 
 
