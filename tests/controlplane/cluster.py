@@ -31,6 +31,8 @@ READY_SECONDS = 90.0
 """Six seconds are usual; two cores busy with a build need far more."""
 TRIES = 3
 PORT_TAKEN = "address already in use"
+AUDITED = "gangwarden-audited"
+"""Namespace of the accounts whose writes are written down; see ``audit.yaml``."""
 LEASES = "coordination.k8s.io/v1/leases"
 
 
@@ -153,11 +155,19 @@ class ControlPlane:
 
     def audited(self, namespace: str, name: str) -> list[Object]:
         """Return the audit events about the creation of a Job, the last one last."""
+        wanted = {"namespace": namespace, "name": name}
+        return [event for event in self._audit_events() if wanted.items() <= event.get("objectRef", {}).items()]
+
+    def written(self, account: str) -> list[Object]:
+        """Return the audit events about writes of an account in `AUDITED` that came about, in order of their time."""
+        user = f"system:serviceaccount:{AUDITED}:{account}"
+        found = [one for one in self._audit_events() if one["user"]["username"] == user and one["responseStatus"]["code"] < 300]
+        return sorted(found, key=lambda event: str(event["requestReceivedTimestamp"]))
+
+    def _audit_events(self) -> list[Object]:
         path = self.directory / AUDIT_LOG
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        events: list[Object] = [json.loads(line) for line in lines if line.endswith("}")]
-        wanted = {"namespace": namespace, "name": name}
-        return [event for event in events if wanted.items() <= event.get("objectRef", {}).items()]
+        return [json.loads(line) for line in lines if line.endswith("}")]
 
     def logs(self) -> str:
         """Return the end of every component's log, for the report of a failed test."""

@@ -7,7 +7,6 @@ that the API server takes (it refuses loopback ones in EndpointSlices); ``real_a
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import http.client
 import os
@@ -24,9 +23,9 @@ from pathlib import Path
 from typing import Self
 
 import requests
-import yaml
 
-from tests.controlplane.client import NODES, PODS, ApiError, Client, Object, path_of
+from tests.controlplane.accounts import account_kubeconfig
+from tests.controlplane.client import NODES, PODS, ApiError, Client, Object
 from tests.controlplane.cluster import ControlPlane
 
 NODE = "loopback"
@@ -188,7 +187,7 @@ class Kubelet:
 
     def _start(self, client: Client, running: Running) -> None:
         spec = running.pod["spec"]
-        config = self._kubeconfig(client, running, spec.get("serviceAccountName", "default"))
+        config = self._kubeconfig(running, spec.get("serviceAccountName", "default"))
         with (running.directory / "log").open("ab") as log:
             running.process = subprocess.Popen(
                 [str(Path(sys.executable).with_name("gangwarden")), *self._arguments(running)],
@@ -209,22 +208,9 @@ class Kubelet:
         flag = _HOST_FLAGS.get(arguments[0])
         return [*arguments, f"{flag}={running.address}"] if flag else arguments
 
-    def _kubeconfig(self, client: Client, running: Running, account: str) -> Path:
-        namespace = running.pod["metadata"]["namespace"]
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-        path = path_of("v1/serviceaccounts", namespace, account, "token")
-        token = client.request("POST", path, asked)["status"]["token"]
-        authority = base64.b64encode((self._cluster.pki / "ca.crt").read_bytes()).decode()
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "pod",
-            "clusters": [{"name": "pod", "cluster": {"server": self._cluster.server, "certificate-authority-data": authority}}],
-            "users": [{"name": "pod", "user": {"token": token}}],
-            "contexts": [{"name": "pod", "context": {"cluster": "pod", "user": "pod"}}],
-        }
+    def _kubeconfig(self, running: Running, account: str) -> Path:
         file = running.directory / "kubeconfig"
-        file.write_text(yaml.safe_dump(config))
+        file.write_text(account_kubeconfig(self._cluster, running.pod["metadata"]["namespace"], account))
         return file
 
     def _watch(self, client: Client, running: Running) -> None:

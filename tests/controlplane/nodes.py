@@ -10,6 +10,8 @@ Object = dict[str, Any]
 RACK_KEY = "topology.kubernetes.io/rack"
 SLOW_LABEL = "gangwarden.test/terminates-in"
 """A pod with this label (a Go duration such as ``8s``) takes that long from its deletion to its end; see ``kwok.yaml``."""
+ENDS_LABEL = "gangwarden.test/ends-in"
+"""A pod with this label (a Go duration such as ``1s``) succeeds that long after it began to run."""
 FAKE_NODE_SELECTOR = "kwok.x-k8s.io/node=fake"
 
 

@@ -14,11 +14,14 @@ from pathlib import Path
 
 from tests.controlplane.client import ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
+from tests.controlplane.component import free_ports
 
 COMMAND = str(Path(sys.executable).with_name("gangwarden"))
 SYSTEM_NAMESPACE = "gangwarden-system"
 CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 START_SECONDS = 60.0
+WARNINGS = "error,default::ResourceWarning"
+"""A connection whose TLS is still being closed when the process ends is told of by uvloop where raising keeps its loop open."""
 SHIPPED = Path(__file__).resolve().parents[2] / "policies"
 CANARY = ("run", "--canary-namespace", SYSTEM_NAMESPACE)
 """Webhook and controller in one process, which leaves groups to the Job controller once it was seen to make one."""
@@ -38,7 +41,7 @@ class Process:
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
-                env={**os.environ, "PYTHONWARNINGS": "error"},
+                env={**os.environ, "PYTHONWARNINGS": WARNINGS},
             )
 
     @property
@@ -49,19 +52,38 @@ class Process:
     def alive(self) -> bool:
         return self._popen.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """Return how it ended; None while it runs."""
+        return self._popen.poll()
+
+    @property
+    def resident_mib(self) -> float:
+        """Return the memory that it holds."""
+        line = next(line for line in Path(f"/proc/{self.pid}/status").read_text().splitlines() if line.startswith("VmRSS:"))
+        return float(line.split()[1]) / 1024
+
     def kill(self) -> None:
         """End it as a lost machine would."""
         self._popen.kill()
         self._popen.wait(30)
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, if there is still somebody to get it."""
+        if self.alive:
+            self._popen.send_signal(number)
+
     def tell_to_end(self) -> None:
         """Ask it to end, as Kubernetes does."""
-        if self.alive:
-            self._popen.send_signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
 
     def stop(self) -> int:
         """End it as Kubernetes would; returns the exit code."""
         self.tell_to_end()
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end, which is made where it does not come; returns the exit code. A second signal would hurry it."""
         with suppress(subprocess.TimeoutExpired):
             return self._popen.wait(40)
         self.kill()
@@ -77,7 +99,7 @@ class Installation:
     def __init__(self, cluster: ControlPlane, policies: Path, directory: Path) -> None:
         self.cluster, self.policies, self.directory = cluster, policies, directory
         self.client: Client = cluster.client
-        self.port = _free_port()
+        self.port = free_ports(1)[0]
         self.webhook: Process | None = None
         self.controllers: list[Process] = []
         with suppress(ApiError):
@@ -101,16 +123,20 @@ class Installation:
 
     def start_replica(self, *flags: str) -> tuple[Process, int]:
         """Start one more webhook, to which nothing points; returns its port as well."""
-        port = _free_port()
-        place = ["--host", "127.0.0.1", "--port", str(port), *flags]
-        process = Process(["serve", *self._common(), *place], self.directory / f"replica-{port}.log")
+        port = free_ports(1)[0]
+        process = self.begin_replica(port, *flags)
         self._wait(lambda: _listens(port), process, "the replica listens")
         return process, port
+
+    def begin_replica(self, port: int, *flags: str) -> Process:
+        """Start one more webhook and wait for nothing."""
+        place = ["--host", "127.0.0.1", "--port", str(port), *flags]
+        return Process(["serve", *self._common(), *place], self.directory / f"replica-{port}.log")
 
     def start_controller(self, *flags: str) -> Process:
         """Start one more controller."""
         log = self.directory / f"controller-{len(self.controllers)}.log"
-        port = _free_port()
+        port = free_ports(1)[0]
         status = ["--status-host", "127.0.0.1", "--status-port", str(port)]
         process = Process(["controller", *self._common(), "--namespace", SYSTEM_NAMESPACE, *status, *flags], log)
         process.status_port = port
@@ -209,9 +235,3 @@ def labelled_job(name: str, namespace: str, **shape) -> dict:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

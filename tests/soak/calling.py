@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from pathlib import Path
 from typing import Any, Self
 
-from tests.e2e.installation import Installation, Process
+from tests.e2e.installation import Installation
 
 CALL_SECONDS = 30.0
 
@@ -37,12 +36,6 @@ class Caller:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def resident_mib(process: Process) -> float:
-    """Return the memory that a process holds."""
-    line = next(line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("VmRSS:"))
-    return float(line.split()[1]) / 1024
 
 
 def is_review(document: Any) -> bool:

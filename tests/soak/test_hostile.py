@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests import builders
 from tests.e2e.installation import Installation
-from tests.soak.calling import Caller, is_review, resident_mib
+from tests.soak.calling import Caller, is_review
 from tests.soak.hostile import Attacker
 from tests.soak.scene import Scene
 
@@ -59,8 +59,8 @@ def test_hostile_bodies(scene: Scene, control_plane, tmp_path):
                     wrong.append(f"{number} {path}: {problem}; body {body[:1500]!r}")
                 statuses[_named(status, answer)] += 1
                 if number % (count // 8) == 0:
-                    sizes.append(resident_mib(webhook))
-        grown = resident_mib(webhook) - sizes[4]
+                    sizes.append(webhook.resident_mib)
+        grown = webhook.resident_mib - sizes[4]
         print("MiB on the way:", *map(round, sizes))
         assert not wrong, f"{len(wrong)} of {count}, such as\n" + "\n".join(wrong[:5])
         assert webhook.alive
