@@ -59,6 +59,8 @@ class Fleet:
         self._tender = threading.Thread(target=self._tend, name="kubelet")
         self.memory = Memory()
         self.problems: list[str] = []
+        self.lapses: list[tuple[float, float]] = []
+        """From when to when nobody led."""
         self.restarts = self.rolled = self.killed = 0
 
     def start(self) -> None:
@@ -109,11 +111,13 @@ class Fleet:
         leader = self._installed.wait_for_leader()
         pod = next(pod for pod in self._pods if pod.process is leader)
         pod.leaving = True
+        died = time.monotonic()
         leader.kill()
         self._pods.remove(pod)
         self.killed += 1
         self._start_controller()
         next_leader = self._installed.wait_for_leader()
+        self.lapses.append((died, time.monotonic()))
         self.memory.begin(next(pod.name for pod in self._pods if pod.process is next_leader))  # it works only now
 
     def _start_webhook(self) -> Pod:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,8 +37,9 @@ class Gangs:
         self._threads = [threading.Thread(target=one, name=one.__name__) for one in (self._make, self._delete)]
         self._seen: dict[str, dict[str, set[str]]] = {what: defaultdict(set) for what in (PODS, POD_GROUPS, WORKLOADS)}
         """UIDs of bound pods, of PodGroups and of Workloads by their Job."""
-        self.made: list[str] = []
-        self.complete: set[str] = set()
+        self.made: dict[str, float] = {}
+        """When each was asked for."""
+        self.complete: dict[str, float] = {}
         self.deleted: set[str] = set()
         self.failed: list[str] = []
         self.unenforced: list[str] = []
@@ -78,17 +80,27 @@ class Gangs:
         found = {resource: self._client.list(resource, self._namespace) for resource in (JOBS, PODS, POD_GROUPS, WORKLOADS)}
         return Counter({resource: len(objects) for resource, objects in found.items() if objects})
 
-    @property
-    def lost(self) -> list[str]:
-        """Say what is missing of each gang."""
-        with self._lock:
-            return [f"{name}: {missing}" for name in self.made if (missing := self._missing(name))]
+    def lost(self, lapses: Sequence[tuple[float, float]]) -> list[str]:
+        """Say what is missing of each gang; ``lapses`` are the times when nobody led.
 
-    def _missing(self, name: str) -> str:
-        pods, groups, workloads = (self._seen[what][name] for what in (PODS, POD_GROUPS, WORKLOADS))
-        counts = {"pods bound": (len(pods), SIZE), "PodGroups": (len(groups), 1), "Workloads": (len(workloads), 1)}
-        wrong = [f"{found} {what}, not {wanted}" for what, (found, wanted) in counts.items() if found != wanted]
+        The PodGroup comes first, for pods wait for it and not for the Workload. Where the leader dies between the two, a gang of
+        these few seconds has ended before the next one leads, and who has ended gets nothing any more.
+        """
+        with self._lock:
+            found = {
+                name: self._missing(name, is_led=not any(self._spans(name, *lapse) for lapse in lapses)) for name in self.made
+            }
+        return [f"{name}: {missing}" for name, missing in found.items() if missing]
+
+    def _missing(self, name: str, *, is_led: bool) -> str:
+        pods, groups, workloads = (len(self._seen[what][name]) for what in (PODS, POD_GROUPS, WORKLOADS))
+        wrong = [f"{pods} pods bound, not {SIZE}"] if pods != SIZE else []
+        wrong += [f"{groups} PodGroups, not 1"] if groups != 1 else []
+        wrong += [f"{workloads} Workloads, not 1"] if workloads > 1 or (workloads == 0 and is_led) else []
         return ", ".join(wrong + ([] if name in self.complete else ["not complete"]))
+
+    def _spans(self, name: str, died: float, led: float) -> bool:
+        return self.made[name] <= led and self.complete.get(name, led) >= died
 
     def _make(self) -> None:
         number = 0
@@ -97,12 +109,13 @@ class Gangs:
             name = f"gang-{number}"
             asked = labelled_job(name, self._namespace, pods=SIZE, cpu="10m")
             label_template(asked, **{ENDS_LABEL.replace("/", "__"): f"{500 + 250 * (number % 5)}ms"})
+            asked_at = time.monotonic()
             try:
                 stored = self._client.create(asked)
             except (ApiError, requests.RequestException) as error:
                 self.failed.append(f"{name}: {error!r}")
                 continue
-            self.made.append(name)
+            self.made[name] = asked_at
             if "schedulingGroup" not in stored["spec"]["template"]["spec"]:
                 self.unenforced.append(f"{name} was stored without a stamp")
 
@@ -122,7 +135,7 @@ class Gangs:
         name = job["metadata"]["name"]
         ends = {one["type"] for one in job.get("status", {}).get("conditions", ()) if one["status"] == "True"}
         if "Complete" in ends and name not in self.complete:
-            self.complete.add(name)
+            self.complete[name] = time.monotonic()
             self._finished.put(name)
 
     def _take_pod(self, resource: str, pod: Object) -> None:

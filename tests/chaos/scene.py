@@ -159,7 +159,7 @@ class _Play:
             gangs=len(self._gangs.made),
             failed=self._load.failed + self._gangs.failed,
             unenforced=self._load.unenforced + self._gangs.unenforced,
-            lost=self._gangs.lost,
+            lost=self._gangs.lost(fleet.lapses),
             problems=fleet.problems + self._wrong + fleet.tracebacks(),
             asked=answered,
             not_answered=unanswered,

@@ -19,7 +19,7 @@ from tests.controlplane.component import free_ports
 COMMAND = str(Path(sys.executable).with_name("gangwarden"))
 SYSTEM_NAMESPACE = "gangwarden-system"
 CONFIGURATIONS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 WARNINGS = "error,default::ResourceWarning"
 """A connection whose TLS is still being closed when the process ends is told of by uvloop where raising keeps its loop open."""
 SHIPPED = Path(__file__).resolve().parents[2] / "policies"
