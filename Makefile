@@ -8,7 +8,7 @@ ONCE ?=
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast soak bench lint cluster venv lock controlplane wheel sbom image clean
+.PHONY: help run test test-fast soak bench lint audit cluster venv lock controlplane wheel sbom image clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ lint: $(READY) ## style, types, import contracts, sizes, lock file
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache >/tmp/gangwarden-imports.$$$$ 2>&1 || { cat /tmp/gangwarden-imports.$$$$; rm -f /tmp/gangwarden-imports.$$$$; exit 1; }; rm -f /tmp/gangwarden-imports.$$$$
 	@$(BIN)/python -m tests.sizes
+
+audit: $(READY) ## ask the public database of advisories about every locked package; fails where it does not answer
+	@$(BIN)/python -m tests.audit
 
 cluster: $(READY) controlplane ## a real control plane with Gangwarden on it, until Ctrl-C
 	@$(BIN)/python -m tests.controlplane.up
