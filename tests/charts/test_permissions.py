@@ -179,3 +179,9 @@ def test_what_uninstalling_takes_is_permitted_by_name_and_by_hooks_only() -> Non
 def test_trees_of_groups_are_permitted_where_alpha_is_asked_for() -> None:
     more = permissions(rules_of("controller", {"enableAlpha": ["CompositePodGroup"]})) - permissions(rules_of("controller"))
     assert more == permissions(granted("ClusterRole", "gangwarden-controller-trees", TREES))
+
+
+def test_tokens_may_be_reviewed_only_where_bound_ones_are_accepted() -> None:
+    asked = {"webhook": {"authentication": {"modes": ["webhook-bound-token"]}}}
+    more = permissions(rules_of("webhook", asked)) - permissions(rules_of("webhook"))
+    assert more == {("authentication.k8s.io", "tokenreviews", "create")}

@@ -56,7 +56,7 @@ def test_every_pod_is_what_a_restricted_namespace_takes(objects: list[Object]) -
             "RuntimeDefault",
         ), name
         assert spec["securityContext"].get("runAsUser", 65532) == 65532
-        assert all(set(volume) - {"name"} <= {"emptyDir", "configMap", "image"} for volume in spec["volumes"])
+        assert all(set(volume) - {"name"} <= {"emptyDir", "configMap", "secret", "image"} for volume in spec["volumes"])
         for container in spec["containers"]:
             assert container["securityContext"] == {
                 "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},

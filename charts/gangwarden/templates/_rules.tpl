@@ -2,6 +2,11 @@
 {{- define "gangwarden.rules" -}}
 {{- $ := index . 0 -}}
 {{ $.Files.Get (printf "files/rules/%s.yaml" (index . 1)) | trim }}
+{{- if eq (index . 1) "webhook-cluster" }}
+{{- with include "gangwarden.authenticationRules" $ | trim }}
+{{ . }}
+{{- end }}
+{{- end }}
 {{- if and (eq (index . 1) "controller") $.Values.controller.restarts }}
 {{ $.Files.Get "files/rules/controller-suspend.yaml" | trim }}
 {{ $.Files.Get "files/rules/controller-restarts.yaml" | trim }}
