@@ -41,9 +41,9 @@ class Plan:
     """How long it takes."""
 
     rounds: int = 5
-    seconds: float = 2.5
+    seconds: float = 1.5
     rate_rounds: int = 3
-    rate_seconds: float = 5.0
+    rate_seconds: float = 4.0
     warm_seconds: float = 2.0
 
 

@@ -22,6 +22,7 @@ from webhook.model.verdicts import Reviewed, Unanswered
 from webhook.rules import ClusterView, Inquiry, Situation
 from webhook.settings import EvaluationSettings
 
+_ROUNDS = {(phase, policy): Round(phase=phase, failure_policy=policy) for phase in Phase for policy in FailurePolicy}
 _UTC_NOW = partial(datetime.now, UTC)
 
 
@@ -88,7 +89,7 @@ class LiveReviewer:
             now=self._clock(),
         )
         surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
-        answer = decide(Round(phase=phase, failure_policy=failure_policy), policies, situation, surroundings)
+        answer = decide(_ROUNDS[phase, failure_policy], policies, situation, surroundings)
         if inquiry and inquiry.open:
             return Unanswered(questions=tuple(inquiry.open))
         return Reviewed(document=encode_review(request.uid, answer, dump=orjson.dumps), answer=answer)
