@@ -120,3 +120,21 @@ def test_variables_are_all_there_before_they_are_read() -> None:
     small = compile_policy(policy("true", variables=named(a="1")))
     both: Any = Run(small.head, situation(), None).values["variables"]
     assert (list(both.values()), list(both.items())) == ([1], [("a", 1)])
+
+
+def test_the_clock_is_looked_at_again_once_policies_have_cost_enough() -> None:
+    looks: list[bool] = []
+
+    def expired() -> bool:
+        looks.append(True)
+        return False
+
+    cheap, dear = (compile_policy(policy(text)) for text in ("object.spec.parallelism == 4", "lists.range(900).size() > 0"))
+    asked = situation(expired=expired)
+    for compiled in (cheap, dear):
+        judge([(compiled, (binding(),))], asked)
+    looks.clear()
+    glance = Glance(asked)
+    for compiled, wanted in ((cheap, 1), (cheap, 1), (dear, 1), (dear, 1), (cheap, 2), (cheap, 2)):
+        assert glance.at(compiled, (binding(),)) == ALLOWED
+        assert len(looks) == wanted

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from webhook.cel import Budget, EvaluationError, Program
+from webhook.cel.budget import LOOK_EVERY
 from webhook.model.policies import Binding
 from webhook.model.verdicts import Finding, Verdict
 from webhook.rules.compile import CompiledPolicy
@@ -28,6 +29,7 @@ class Glance:
         self._sort, self._resource = request.sort, request.resource
         self._is_plain = request.request_resource in (None, request.resource) and not is_exempt(request)
         self._budget = Budget(0, situation.expired)
+        self._unlooked = LOOK_EVERY
         self._run: Run | None = None
 
     def at(self, policy: CompiledPolicy, bindings: tuple[Binding, ...]) -> Said | None:
@@ -35,7 +37,7 @@ class Glance:
         if not (self._is_plain and policy.is_plain and len(bindings) == 1) or bindings[0].match_resources is not None:
             return None
         found = policy.head.source.match_constraints.found.get(self._sort)
-        if (found is not self._resource and found != self._resource) or self._expired():
+        if (found is not self._resource and found != self._resource) or self._is_late():
             return None
         run = self._run
         if run is None:
@@ -50,6 +52,13 @@ class Glance:
         """Let go of the request; after this no policy can be looked at."""
         if self._run is not None:
             self._run.end()
+
+    def _is_late(self) -> bool:
+        """Look at the clock at first, and whenever the policies since have cost as much as an expression may between looks."""
+        if self._unlooked < LOOK_EVERY:
+            return False
+        self._unlooked = 0
+        return self._expired()
 
     def _holds(self, policy: CompiledPolicy, run: Run) -> bool:
         head, limits = policy.head, self._limits
@@ -72,7 +81,9 @@ class Glance:
                 budget.refill(max(0, run.left))
             if program.evaluate(values, budget) is not True:
                 return False
-            run.left -= budget.limit - budget.left
+            spent = budget.limit - budget.left
+            run.left -= spent
+            self._unlooked += spent
         return run.left >= 0
 
 
