@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -157,7 +157,7 @@ async def test_04_garbage_among_policy_files_changes_nothing_and_is_counted_and_
     (tmp_path / "good.yaml").write_text(yaml_of(validating(), bound()))
     store, metrics = PolicyStore(load_policies([tmp_path])), Metrics(CollectorRegistry())
     before = store.current
-    process = SimpleNamespace(_metrics=metrics)
+    process = MagicMock(_metrics=metrics)  # whatever else it tells of a reload, and to whom
 
     def told_to(swap: Swap) -> None:
         if isinstance(swap, Kept):
