@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -327,7 +328,7 @@ PROFILE = settings(
     print_blob=True,
 )
 Lives.TestCase.settings = PROFILE
-TestLives = Lives.TestCase
+TestLives = pytest.mark.timeout(600)(Lives.TestCase)  # under a minute, but for a machine that does much else
 
 
 def started(spec: DisruptionSpec = DEFAULT, **shape: Any) -> tuple[Cluster, Leader]:

@@ -353,6 +353,15 @@ def test_a_budget_that_does_not_allow_all_holds_all() -> None:
     assert (words(again), told(again), again.intent) == ([], set(), turn.intent)
 
 
+def test_the_next_leader_takes_the_word_of_the_last_for_how_the_member_was_lost() -> None:
+    """The kubelet's last deletion is without grace, so its time is after the end: the pod looks as if it had failed by itself."""
+    group = Group().run().failed(0, ended=-40, code=143).deleted(0, since=-30, grace=0)
+    assert not seen(group).health.is_restart_due
+    held = intent(Step.HOLDING, cause=LossCause.DELETED)
+    assert words(plan(group, at=held, is_inherited=True)) == ["mark", "Suspending", "Suspend train"]
+    assert words(plan(group, at=replace(held, victim="train-1"), is_inherited=True)) == ["forget", "unmark"]
+
+
 def test_it_goes_on_when_the_budget_allows_it() -> None:
     assert words(plan(lost(), at=intent(Step.HOLDING))) == ["mark", "Suspending", "Suspend train"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,6 +12,7 @@ from webhook.model.disruption import Intent, Loss, Step
 from webhook.model.objects import Object, ObjectKey, metadata_of, uid_of
 from webhook.preemption.deadnodes import death_of
 from webhook.preemption.facts import GroupFacts
+from webhook.preemption.losses import loss_of_gone
 from webhook.preemption.moments import created, moment
 from webhook.preemption.quorum import quorum_place, quorum_to_set
 from webhook.preemption.telling import About
@@ -41,6 +42,8 @@ def since_restart(facts: GroupFacts) -> GroupFacts:
     """
     intent = facts.intent
     bare = replace(facts, intent=None)
+    if intent is not None and intent.step is Step.HOLDING:
+        return replace(bare, losses=(*facts.losses, *_as_recorded(facts, intent)))
     if intent is None or intent.step is not Step.FORMING:
         return bare
     old = {metadata_of(pod).get("uid") for pod in facts.members if _is_taken_down(pod, intent)}
@@ -49,6 +52,21 @@ def since_restart(facts: GroupFacts) -> GroupFacts:
         members=tuple(pod for pod in facts.members if metadata_of(pod).get("uid") not in old),
         losses=tuple(loss for loss in facts.losses if loss.since > intent.step_since and not _was_taken_down(loss, intent)),
     )
+
+
+def _as_recorded(facts: GroupFacts, intent: Intent) -> Iterator[Loss]:
+    """Yield how the member was lost for which a restart is held: the next leader saw nothing of it.
+
+    What is left of a pod that was deleted says no more when that was asked for: it looks like one that failed by itself.
+    """
+    known = {loss.uid for loss in facts.losses}
+    for pod in facts.members:
+        if (
+            metadata_of(pod).get("name") == intent.victim
+            and uid_of(pod) not in known
+            and (loss := loss_of_gone(pod, intent.began))
+        ):
+            yield replace(loss, cause=intent.cause, since=intent.began)
 
 
 def _was_taken_down(loss: Loss, intent: Intent) -> bool:
