@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-import uvloop
 from aiohttp import web
 from click.testing import CliRunner
 from structlog.testing import capture_logs
@@ -40,11 +39,6 @@ from webhook.settings import ServingSettings
 PATHS = ("/validate/fail", "/validate/ignore", "/mutate/fail", "/mutate/ignore")
 SECRET = "hunter2-s3cr3t-value"
 EVERYTHING = {"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]}
-
-
-def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Serve on uvloop, as in production."""
-    return {"uvloop": uvloop.new_event_loop}
 
 
 class Elsewhere:
