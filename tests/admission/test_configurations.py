@@ -128,6 +128,43 @@ def test_only_a_dry_run_with_the_probes_label_stays_away(asked: AdmissionRequest
     assert holds(found["matchConditions"][0]["expression"], asked) is sent
 
 
+LEASE = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "node-1", "namespace": "kube-node-lease"}}
+
+
+@pytest.mark.parametrize(
+    ("groups", "resources"),
+    [
+        (["*"], ["*"]),
+        (["*"], ["*/*"]),
+        (["coordination.k8s.io"], ["leases"]),
+        (["batch", "coordination.k8s.io"], ["jobs", "leases"]),
+    ],
+)
+def test_leases_are_never_sent_whatever_a_policy_matches(groups: list[str], resources: list[str]) -> None:
+    everything = rule(api_groups=groups, resources=resources)
+    for failure in FailurePolicy:
+        found = webhooks(holding(policy("true", match_constraints=constraints(everything), failure_policy=failure)))
+        (hook,) = found.values()
+        (said,) = [one["expression"] for one in hook["matchConditions"] if one["name"] == "no-leases"]
+        assert not holds(said, request(LEASE, resource=Resource("coordination.k8s.io", "v1", "leases")))
+        assert holds(said, request(job().build(), resource=Resource("batch", "v1", "jobs")))
+
+
+def test_where_no_rule_reaches_leases_nothing_is_said_of_them() -> None:
+    found = webhooks(
+        PolicySet(validating=holding(policy("true", match_constraints=constraints(JOBS))).validating, workload=(bound(),))
+    )
+    assert [one["name"] for hook in found.values() for one in hook["matchConditions"] if one["name"] == "no-leases"] == []
+
+
+def test_the_plan_does_not_depend_on_the_order_of_the_policies() -> None:
+    first = policy("true", match_constraints=constraints(JOBS, EVICTIONS))
+    second = policy("1 == 1", match_constraints=constraints(rule(api_groups=["batch"], resources=["cronjobs", "jobs"])))
+    assert [hook["rules"] for hook in webhooks(holding(first, second)).values()] == [
+        hook["rules"] for hook in webhooks(holding(second, first)).values()
+    ]
+
+
 def test_the_same_rules_become_one() -> None:
     twice = holding(policy("true", match_constraints=constraints(JOBS)), policy("1 == 1", match_constraints=constraints(JOBS)))
     (found,) = webhooks(twice).values()

@@ -68,6 +68,16 @@ def test_an_empty_list_is_what_the_api_server_stores_of_it_and_takes_away_what_w
     assert merge_configuration(configuration(edited), planned) == stored
 
 
+def test_nothing_is_added_to_what_is_selected() -> None:
+    """Else one label that nothing carries takes a webhook out of use, and every look finds it as planned."""
+    planned = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]}]}
+    selectors = {"namespaceSelector": planned, "objectSelector": {"matchExpressions": []}}
+    added = {"matchLabels": {"no": "such"}}
+    live = configuration(webhook(OURS["name"], namespaceSelector=planned | added, objectSelector=added))
+    (merged,) = merge_configuration(live, configuration(webhook(OURS["name"], **selectors)))["webhooks"]
+    assert (merged["namespaceSelector"], merged["objectSelector"]) == (planned, {})
+
+
 def test_what_others_wrote_stays() -> None:
     live = configuration(
         webhook("policy.example.com", failurePolicy="Fail"),

@@ -116,6 +116,43 @@ def test_deleted_and_edited_configurations_are_restored(running, namespace):
     wait_for(lambda: is_stamped(client, namespace), seconds=GROUP_SECONDS, what="the rules are back")
 
 
+TAMPERINGS = {
+    "failures are ignored": lambda hook: {"failurePolicy": "Ignore"},
+    "somebody else is asked": lambda hook: {
+        "clientConfig": hook["clientConfig"] | {"url": "https://elsewhere.example:9443/validate"}
+    },
+    "a condition that never holds": lambda hook: {"matchConditions": [{"name": "never", "expression": "false"}]},
+    "no namespace is meant": lambda hook: {"namespaceSelector": {"matchLabels": {"no": "such"}}},
+    "no object is meant": lambda hook: {"objectSelector": {"matchLabels": {"no": "such"}}},
+    "no time to answer": lambda hook: {"timeoutSeconds": 1},
+    "they are gone": None,
+}
+"""What somebody may do who would rather not be judged (threat 4 of SIG Security's model)."""
+
+
+@pytest.mark.parametrize("resource", CONFIGURATIONS)
+@pytest.mark.parametrize("how", TAMPERINGS)
+def test_a_configuration_that_was_tampered_with_is_as_before(running, resource, how):
+    client, path = running.client, f"admissionregistration.k8s.io/v1/{resource}"
+    tampering, before = TAMPERINGS[how], client.get(path, "", "gangwarden")["webhooks"]
+    tampered = None if tampering is None else {"webhooks": [one | tampering(one) for one in before]}
+    if tampered is None:
+        client.delete(path, "", "gangwarden")
+    else:
+        client.patch(path, "", "gangwarden", tampered)
+
+    def restored():
+        live = client.find(path, "", "gangwarden")
+        return live is not None and plain(live["webhooks"]) == plain(before)
+
+    wait_for(restored, seconds=GROUP_SECONDS, what="the configuration is as before")
+
+
+def plain(webhooks):
+    """Return what does not change while certificates do."""
+    return [one | {"clientConfig": {"url": one["clientConfig"]["url"]}} for one in webhooks]
+
+
 def test_what_no_policy_speaks_about_is_not_sent(running, namespace):
     client, before = running.client, len(running.webhook.text())
     client.create(job("plain", namespace))

@@ -31,6 +31,11 @@ _NO_PROBE = {
     "expression": f"!request.?dryRun.orValue(false) || object == null || !object.?metadata.?labels[?'{PROBE_LABEL}'].hasValue()",
 }
 """Our capability probe would else be answered by ourselves. Only where nothing is stored: anybody can write a label."""
+_NO_LEASES = {
+    "name": "no-leases",
+    "expression": "request.resource.group != 'coordination.k8s.io' || request.resource.resource != 'leases'",
+}
+"""Nodes and leaders live by renewing them, in namespaces of all kinds: nothing of ours may stand in between."""
 _SUFFIX = "gangwarden.dev"
 _EVICTIONS = ResourceRule(api_groups=("",), api_versions=("v1",), operations=("CREATE",), resources=("pods/eviction",))
 
@@ -152,16 +157,21 @@ def _configuration(kind: str, webhooks: Iterable[Object]) -> Object:
 
 
 def _webhook(phase: str, policy: FailurePolicy, needs: PathNeeds, *, common: Object) -> Object:
-    word = policy.value.lower()
+    word, leases = policy.value.lower(), [_NO_LEASES] if any(map(_covers_leases, needs.rules)) else []
+    told = [{"name": CONDITION_NAME, "expression": needs.condition}] if needs.condition else []
     return {
         "name": f"{word}.{phase}.{_SUFFIX}",
         "path": f"/{phase}/{word}",
         "rules": _merged(needs.rules),
         "failurePolicy": policy.value,
         # Always written: what a plan does not mention stays as it is in the cluster, and an old condition must not.
-        "matchConditions": [_NO_PROBE, *([{"name": CONDITION_NAME, "expression": needs.condition}] if needs.condition else [])],
+        "matchConditions": [_NO_PROBE, *leases, *told],
         **common,
     }
+
+
+def _covers_leases(rule: ResourceRule) -> bool:
+    return not {"*", "coordination.k8s.io"}.isdisjoint(rule.api_groups) and not {"*", "*/*", "leases"}.isdisjoint(rule.resources)
 
 
 def _guard(common: Object) -> Object:

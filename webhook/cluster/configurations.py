@@ -19,6 +19,8 @@ from webhook.model.objects import Object, ObjectKey, metadata_of
 
 _GROUP = "admissionregistration.k8s.io"
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_SELECTORS = ("namespaceSelector", "objectSelector")
+"""One value each: a label that somebody adds to what is selected leaves everything out."""
 _SUFFIX = ".gangwarden.dev"
 """Names of our webhooks end so; a webhook whose name does not is somebody else's."""
 _INJECTION = "cert-manager.io/inject-"
@@ -125,6 +127,8 @@ def _merged(live: Object, planned: Object) -> Object:
             kept = {"caBundle": live[name]["caBundle"]} if "caBundle" in live.get(name, {}) else {}
             service = _merged(live.get(name, {}).get("service") or {}, value["service"]) if "service" in value else None
             result[name] = kept | value | ({"service": service} if service else {})
+        elif name in _SELECTORS:
+            result[name] = {field: said for field, said in value.items() if said != []}
         elif isinstance(value, dict) and isinstance(live.get(name), dict):
             result[name] = _merged(live[name], value)
         elif value == []:
