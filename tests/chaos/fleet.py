@@ -20,8 +20,9 @@ READY_SECONDS = 150.0
 """A process of ours is ready within seconds; a busy machine, and a policy that is broken just now, make it more."""
 TAKEN_OUT_SECONDS = 2.0
 """Until endpoints have reached every kube-proxy; a replica that was told to end answers all the same until then."""
-BROKEN_POLICIES = 3
-"""Exit code of a process that finds policies it cannot take; kubelet starts it again until they are mended."""
+BROKEN_POLICIES, UNREACHABLE = 3, 5
+"""Exit codes of a process that cannot start: it cannot take the policies, or a busy API server did not answer in time. Kubelet
+starts it again; one that was ready already has no such excuse."""
 PROFILE = """
 apiVersion: gangwarden.dev/v1alpha1
 kind: CertificateProfile
@@ -157,7 +158,7 @@ class Fleet:
         code = pod.process.exit_code
         if code is None or pod.leaving:
             return
-        if code != BROKEN_POLICIES:
+        if code != BROKEN_POLICIES and (code != UNREACHABLE or self.service.is_ready(pod.port)):
             self.problems.append(f"{pod.name} ended by itself with {code}: {pod.process.text()[-2000:]}")
             pod.leaving = True
             return
