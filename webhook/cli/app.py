@@ -26,7 +26,7 @@ _COMMANDS = {
     "explain": ("webhook.cli.explain", "Tell what became of a group, and why, with the next step."),
     "webhooks": ("webhook.cli.webhooks", "Plan, apply or delete the webhook configurations that the policies need."),
     "policies": ("webhook.cli.export", "Write policies for the API server's own file loader."),
-    "certs": ("webhook.cli.certificates", "Make and show certificates."),
+    "certs": ("webhook.cli.certificates", "Make, replace and show certificates."),
     "snapshot": ("webhook.cli.snapshot", "Save what policies may ask of a cluster, for --snapshot."),
     "schema": ("webhook.cli.schema", "Print the JSON Schema of policy files, for editors."),
     "completion": ("webhook.cli.completion", "Print the completion script of a shell."),

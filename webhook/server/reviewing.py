@@ -230,7 +230,7 @@ class ReviewHandler:
         except Exception as error:  # noqa: BLE001 - whatever it is: the caller gets a 500 and the process lives on
             _LOG.error("review failed", path=endpoint.path, uid=subject.uid, **_describe(error))
             text = b"the review could not be decided because of an internal error; see the log of the webhook"
-            return Outcome(reply=Reply(500, text), verdict=Verdict.ERROR, subject=subject)
+            return Outcome(reply=Reply(status=500, body=text), verdict=Verdict.ERROR, subject=subject)
         return Outcome(
             reply=reply,
             verdict=_verdict_of(reviewed.answer),
