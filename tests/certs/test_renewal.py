@@ -161,6 +161,24 @@ CASES = [
         seen=0.0,
         wants=[MintLeaf, ServeLeaf],
     ),
+    Case(
+        "a successor that is due before it is trusted everywhere waits for its own leaf before it gets one",
+        held=replace(OVERLAP, authorities=(authority("new", timedelta(days=244)), OLD)),
+        live=(frozenset({"new", "old"}), frozenset({"old"})),
+        wants=[PublishBundle],
+    ),
+    Case(
+        "the leaf of a successor that is due comes before the next authority",
+        held=replace(OVERLAP, authorities=(authority("new", timedelta(days=244)), OLD)),
+        live=both("new", "old"),
+        wants=[MintLeaf, ServeLeaf],
+    ),
+    Case(
+        "a successor that expired before its leaf was made is replaced",
+        held=replace(OVERLAP, authorities=(authority("new", timedelta(days=366)), OLD)),
+        live=both("old"),
+        wants=[MintAuthority, DropAuthority, PublishBundle],
+    ),
     Case("the old authority stays while a leaf of it may be valid", held=SERVED, live=both("new", "old")),
     Case(
         "it stays for a whole lifetime of leaves after its key was replaced",

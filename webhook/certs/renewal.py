@@ -115,7 +115,7 @@ def _plan_material(
         for each in held.authorities
         if now > each.not_after
     )
-    why_authority = _why_renew(held.authorities[0], now, profile) if held.has_authority_key else "has lost its key"
+    why_authority = _why_authority(held, now, profile)
     why_leaf = _why_unusable(held, now)
     if why_authority:
         urgent = (MintLeaf(reason=why_leaf),) if why_leaf else ()
@@ -125,6 +125,19 @@ def _plan_material(
     if why_leaf:
         return (*expired, MintLeaf(reason=why_leaf))
     return (*expired, *_plan_drop(held, now, profile, already={each.fingerprint for each in expired}))
+
+
+def _why_authority(held: Held, now: datetime, profile: Profile) -> str:
+    """Say why the newest authority must be replaced.
+
+    One that is merely due waits until its first leaf is made: where trust comes slower than authorities fall due, each
+    would be replaced before it is trusted, and the leaf, which waits for that, would expire.
+    """
+    if not held.has_authority_key:
+        return "has lost its key"
+    newest = held.authorities[0]
+    waits = held.leaf is not None and held.leaf.signed_by != newest.fingerprint and newest.is_valid(now)
+    return "" if waits else _why_renew(newest, now, profile)
 
 
 def _why_renew(certificate: CertificateFacts, now: datetime, profile: Profile) -> str:
