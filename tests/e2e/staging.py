@@ -252,8 +252,8 @@ class Stage:
         self._doom(pod, "DeletionByDeviceTaintManager", "Device Taint manager: deleting due to NoExecute taint")
         self.client.delete(PODS, self.namespace, pod)
 
-    def _doom(self, pod: str, reason: str, message: str, **status: str) -> None:
-        said = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message, "lastTransitionTime": _now()}
+    def _doom(self, pod: str, cause: str, message: str, **status: str) -> None:
+        said = {"type": "DisruptionTarget", "status": "True", "reason": cause, "message": message, "lastTransitionTime": _now()}
         conditions = self.client.get(PODS, self.namespace, pod)["status"]["conditions"]
         self.client.patch_status(PODS, self.namespace, pod, {"conditions": [*conditions, said], **status})
 
