@@ -248,8 +248,13 @@ class Stage:
         self._doom(pod, "TerminationByKubelet", "The node was low on resource: memory.", phase="Failed", reason="Evicted")
 
     def take_its_device(self, pod: str) -> None:
-        """Delete a pod as the controller of tainted devices does (pkg/controller/devicetainteviction)."""
-        self._doom(pod, "DeletionByDeviceTaintManager", "Device Taint manager: deleting due to NoExecute taint")
+        """Delete a pod that is there as the controller of tainted devices does (pkg/controller/devicetainteviction)."""
+        try:
+            self._doom(pod, "DeletionByDeviceTaintManager", "Device Taint manager: deleting due to NoExecute taint")
+        except ApiError as error:
+            if error.status == 404:  # the restart of the first ones took it
+                return
+            raise
         self.client.delete(PODS, self.namespace, pod)
 
     def _doom(self, pod: str, cause: str, message: str, **status: str) -> None:
