@@ -23,6 +23,8 @@ def call(function: Function, fitting: tuple[Overload, ...], arguments: Sequence[
     takes, too.
     """
     price = None if formula is None else formula.pay
+    if not function.takes(len(arguments)):
+        return _call_any(function, arguments, None)
     if function.operator is not None:
         return _call_operator(function, arguments, price)
     if len(fitting) == 1:
@@ -161,7 +163,7 @@ def _call_pair(chosen: Overload, exact: Sequence[type | None], left: Closure, ri
 
 def _call_any(function: Function, arguments: Sequence[Closure], price: Price | None) -> Closure:
     candidates = [item for item in function.overloads if len(item.parameters) == len(arguments)]
-    if len(arguments) == 1 and price is None:
+    if len(arguments) == 1 and price is None and candidates:
         return _call_by_class(function, candidates, arguments[0])
     read = _values(arguments, price)
 
@@ -217,6 +219,6 @@ def dispatch(function: Function, count: int) -> Callable[..., Any]:
 def _mismatch(function: str, values: Sequence[Any]) -> EvaluationError:
     if function in _UNGUARDED:
         return no_overload()
-    if function == "matches":
+    if function == "matches" and values:
         return no_operand(function, values[0])
     return no_overload(function, *[type_name(value) for value in values])

@@ -82,6 +82,10 @@ class Function:
     operator: Callable[..., Any] | None = None
     metered: bool = False
 
+    def takes(self, count: int) -> bool:
+        """Tell whether a call may have so many arguments, with its target; one of an expression that is not checked may not."""
+        return not self.overloads or any(len(item.parameters) == count for item in self.overloads)
+
 
 def overload(
     signature: str, run: Callable[..., Any], *, metered: bool = False, stored_only: bool = False, any_elements: bool = False

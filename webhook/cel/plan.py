@@ -230,7 +230,8 @@ class Planner:
     def _overloads(self, node: Call, name: str, arguments: Sequence[Closure]) -> tuple[Overload, ...]:
         """Return the overloads that may answer; of ``findAll`` one that has its pattern compiled, if that is constant."""
         fitting = self._checker.overloads[node]
-        pattern = self._constants[arguments[1]] if name == "findAll" and arguments[1] in self._shared_constants else None
+        is_search = name == "findAll" and bool(fitting) and arguments[1] in self._shared_constants
+        pattern = self._constants[arguments[1]] if is_search else None
         if type(pattern) is not str:
             return fitting
         compiled = self._compile_pattern(node, pattern)

@@ -46,6 +46,8 @@ def emit_call(emitter: Emitter, node: Call) -> Value:
         return emitter.leave(node)
     function, fitting = emitter.checker.functions[name], emitter.checker.overloads[node]
     parts = node.arguments if node.target is None or node in emitter.checker.names else [node.target, *node.arguments]
+    if not function.takes(len(parts)):
+        return emitter.leave(node)
     if name in ("matches", "find") and isinstance(parts[-1], Constant) and type(parts[-1].value) is str:
         return _emit_search(emitter, name, emitter.value(parts[0]), parts[-1].value)
     if name in _NEVER_TWICE:
