@@ -32,6 +32,18 @@ def answers(text: str) -> tuple[str, ...]:
     return (str(said[0]),)
 
 
-@pytest.mark.parametrize("text", ["sum()", "size()", "'a'.size(1)", "matches()", "duration()"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum()",
+        "size()",
+        "'a'.size(1)",
+        "matches()",
+        "duration()",
+        "{'a': object}.?a.hasValue(1)",
+        "{'a': object}.?a.orValue()",
+        "{'a': object}.?a.or()",
+    ],
+)
 def test_a_number_of_arguments_that_nothing_takes_is_no_overload(text: str) -> None:
     assert all("no such overload" in answer for answer in answers(text))

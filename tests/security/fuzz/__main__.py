@@ -1,4 +1,4 @@
-"""``python -m tests.security.fuzz TARGET [--seconds N] [--seed N] [--work DIR]``, or ``… TARGET FILE`` for one input."""
+"""``python -m tests.security.fuzz TARGET [--seconds N] [--runs N] [--seed N] [--work DIR]``, or ``… TARGET FILE``: one input."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def main() -> None:
     asked.add_argument("target", choices=TARGETS)
     asked.add_argument("file", nargs="?", type=Path, help="run this input and nothing else")
     asked.add_argument("--seconds", type=int, default=60)
+    asked.add_argument("--runs", type=int, default=-1, help="stop after so many inputs, if that is sooner")
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--work", type=Path, help="an empty folder for what is found; default: a new one")
     given = asked.parse_args()
@@ -26,7 +27,7 @@ def main() -> None:
         return
     work = given.work or Path(tempfile.mkdtemp(prefix=f"fuzz-{given.target}-"))
     print(f"what is found goes to {work}", file=sys.stderr)
-    engine.fuzz(given.target, seeds=CORPUS / given.target, work=work, seconds=given.seconds, seed=given.seed)
+    engine.fuzz(given.target, seeds=CORPUS / given.target, work=work, seconds=given.seconds, runs=given.runs, seed=given.seed)
 
 
 if __name__ == "__main__":

@@ -40,8 +40,11 @@ def load(name: str) -> Target:
     return importlib.import_module(f"tests.security.fuzz.{name}").Target()  # type: ignore[no-any-return]
 
 
-def fuzz(name: str, *, seeds: Path, work: Path, seconds: int, seed: int) -> None:
-    """Fuzz for so many seconds; never returns. ``work`` takes the growing corpus, and the input at which the process ended."""
+def fuzz(name: str, *, seeds: Path, work: Path, seconds: int, runs: int, seed: int) -> None:
+    """Fuzz for so many seconds, and no more than so many inputs (-1: any); never returns.
+
+    ``work`` takes the growing corpus, and the input at which the process ended.
+    """
     import atheris
 
     with atheris.instrument_imports(include=["webhook"], enable_loader_override=False):
@@ -69,6 +72,7 @@ def fuzz(name: str, *, seeds: Path, work: Path, seconds: int, seed: int) -> None
         *(str(work / "corpus"), str(seeds)),
         *(
             f"-max_total_time={seconds}",
+            f"-runs={runs}",
             f"-seed={seed}",
             f"-max_len={SIZE_LIMIT}",
             f"-dict={seeds}.dict",

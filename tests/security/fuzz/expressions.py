@@ -6,6 +6,7 @@ Closures and generated code must say the same, for a verdict that depends on how
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -32,7 +33,7 @@ class Target:
         self._declared = (
             policy,
             Declarations(variables=names, patch_types=True),
-            Declarations(variables=names, checked=False),
+            replace(policy, new_expressions=True),
         )
         job = builders.job().gang(3).build()
         self._values: dict[str, Any] = {

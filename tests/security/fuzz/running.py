@@ -17,10 +17,10 @@ GRACE_SECONDS = 600
 """How much longer than asked a run may take in all: instruments are put in first, which takes its time on a busy machine."""
 
 
-def inputs_tried(target: str, folder: Path, *, seconds: int, seed: int) -> int:
-    """Fuzz for so many seconds and return how many inputs were tried; AssertionError with the one that broke something."""
+def inputs_tried(target: str, folder: Path, *, seconds: int, seed: int, runs: int = -1) -> int:
+    """Fuzz for so many seconds, or inputs, and return how many were tried; AssertionError with the one that broke something."""
     folder.mkdir(parents=True)
-    asked = [target, "--seconds", str(seconds), "--seed", str(seed), "--work", str(folder)]
+    asked = [target, "--seconds", str(seconds), "--runs", str(runs), "--seed", str(seed), "--work", str(folder)]
     log = folder / "log"
     environment = os.environ | {"PYTHONHASHSEED": "0"}  # one seed tries the same inputs again, as far as the time goes
     command = [sys.executable, "-m", "tests.security.fuzz", *asked]

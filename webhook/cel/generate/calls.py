@@ -40,13 +40,13 @@ def emit_call(emitter: Emitter, node: Call) -> Value:
         return _emit_host_call(emitter, node)
     if name in _OPERATORS:
         return _OPERATORS[name](emitter, node)
-    if name in ("orValue", "hasValue") and node.target is not None and is_optional_node(emitter, node.target):
-        return (_emit_or_value if name == "orValue" else _emit_has_value)(emitter, node, node.target)
-    if name in ("or", "orValue"):
-        return emitter.leave(node)
     function, fitting = emitter.checker.functions[name], emitter.checker.overloads[node]
     parts = node.arguments if node.target is None or node in emitter.checker.names else [node.target, *node.arguments]
     if not function.takes(len(parts)):
+        return emitter.leave(node)
+    if name in ("orValue", "hasValue") and node.target is not None and is_optional_node(emitter, node.target):
+        return (_emit_or_value if name == "orValue" else _emit_has_value)(emitter, node, node.target)
+    if name in ("or", "orValue"):
         return emitter.leave(node)
     if name in ("matches", "find") and isinstance(parts[-1], Constant) and type(parts[-1].value) is str:
         return _emit_search(emitter, name, emitter.value(parts[0]), parts[-1].value)
