@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.builders import job
 from tests.rules.building import CONFIG_MAP, JOBS, binding, constraints, named, policy, request, rule, selector, situation, text
 from webhook.model.objects import Resource
 from webhook.model.policies import Binding, Validation
-from webhook.model.verdicts import Finding, Verdict
-from webhook.rules import Situation, compile_policy, judge
-from webhook.rules.glance import Glance
+from webhook.model.verdicts import Denied, Finding, Verdict
+from webhook.rules import CompiledPolicy, Situation, compile_policy, judge
+from webhook.rules.glance import Bound, Panel, Panels, panel_of
 from webhook.rules.run import Run
 from webhook.settings import EvaluationSettings
 
@@ -19,11 +21,17 @@ ALLOWED = (Finding(policy="sizes", binding="everywhere", verdict=Verdict.ALLOW),
 TELLING = Validation(expression=text("true"), message_expression=text("'never said'"))
 
 
+def panel(asked: Situation, *policies: CompiledPolicy) -> Panel:
+    return panel_of([(compiled, (binding(),)) for compiled in policies], asked, {})
+
+
 def seen(judged: Any, *bindings: Binding, asked: Situation | None = None) -> tuple[Finding, ...] | None:
-    """Judge once, so that it is known of which resources the rules speak, and look."""
-    compiled, asked = compile_policy(judged), asked or situation()
-    judge([(compiled, bindings or (binding(),))], asked)
-    return Glance(asked).at(compiled, bindings or (binding(),))
+    """Return what a look finds that a policy says; None: nothing."""
+    asked, panels = asked or situation(), Panels()
+    bound: list[Bound] = [(compile_policy(judged), bindings or (binding(),))]
+    found = panel_of(bound, asked, panels)
+    assert panel_of(bound, asked, panels) is found
+    return None if found.left(asked) else found.said[0]
 
 
 @pytest.mark.parametrize(
@@ -131,10 +139,52 @@ def test_the_clock_is_looked_at_again_once_policies_have_cost_enough() -> None:
 
     cheap, dear = (compile_policy(policy(text)) for text in ("object.spec.parallelism == 4", "lists.range(900).size() > 0"))
     asked = situation(expired=expired)
-    for compiled in (cheap, dear):
-        judge([(compiled, (binding(),))], asked)
-    looks.clear()
-    glance = Glance(asked)
-    for compiled, wanted in ((cheap, 1), (cheap, 1), (dear, 1), (dear, 1), (cheap, 2), (cheap, 2)):
-        assert glance.at(compiled, (binding(),)) == ALLOWED
+    for policies, wanted in (((cheap,) * 3, 1), ((cheap, dear), 1), ((dear, dear), 2), ((cheap, dear, dear, cheap), 2)):
+        looks.clear()
+        assert not panel(asked, *policies).left(asked)
         assert len(looks) == wanted
+
+
+def test_only_what_does_not_plainly_allow_is_judged() -> None:
+    texts = ("true", "object.spec.parallelism == 5", "object.nope == 1", "variables.v == 1", "object.spec.parallelism == 4")
+    policies = [compile_policy(policy(text, variables=named(v="object.spec.parallelism - 3"))) for text in texts]
+    found = panel(situation(), *policies)
+    assert found.left(situation()) == {1, 2}
+    assert found.left(situation(expired=lambda: True)) == {0, 1, 2, 3, 4}
+    answer = judge([(compiled, (binding(),)) for compiled in policies], situation())
+    assert [finding.verdict for finding in answer.trail.findings] == ["allow", "deny", "deny", "allow", "allow"]
+
+
+def test_what_allows_by_all_policies_is_one_answer() -> None:
+    bound: list[Bound] = [(compile_policy(policy("object.spec.parallelism < 9")), (binding(),))]
+    panels: Panels = {}
+    first = judge(bound, situation(), panels)
+    assert judge(bound, situation(request(job().parallelism(5).build())), panels) is first
+    assert isinstance(judge(bound, situation(request(job().parallelism(10).build())), panels), Denied)
+    assert judge(bound, situation(limits=EvaluationSettings(cost_per_policy=1)), panels) is not first
+
+
+def test_one_budget_serves_many_policies_and_is_filled_again() -> None:
+    """Each costs some 900 units: two of them fit into 1,500, and all eight are seen to allow."""
+    dear = compile_policy(policy("lists.range(900).size() > 0"))
+    short = situation(limits=EvaluationSettings(cost_per_expression=2_000, cost_per_policy=4_000, cost_per_conditions=2_000))
+    assert not panel(short, *(dear,) * 8).left(short)
+    greedy = compile_policy(policy(*("lists.range(900).size() > 0",) * 5))
+    assert panel(short, greedy, dear).left(short) == {0}
+    assert isinstance(judge([(greedy, (binding(),))], short), Denied)
+
+
+@pytest.mark.parametrize(("text", "is_constant"), [("2 + 2", True), ("lists.range(2000).size()", False), ("1 / 0", False)])
+def test_a_variable_that_reads_nothing_is_a_constant_where_it_is_cheap(text: str, is_constant: bool) -> None:
+    head = compile_policy(policy("true", variables=named(v=text, w="object.spec.parallelism"))).head
+    assert ("v" in head.constants, "w" in head.constants) == (is_constant, False)
+    again = replace(head, variables=tuple(replace(one, program=one.program.observed(bool)) for one in head.variables))
+    assert not again.constants
+
+
+def test_constants_cost_what_they_cost() -> None:
+    judged = policy("variables.v == 4", variables=named(v="[1, 2, 3, 4].filter(x, x > 3)[0]"))
+    cost = compile_policy(judged).head.cost_of_constants
+    assert cost > 10
+    assert seen(judged) == ALLOWED
+    assert seen(judged, asked=situation(limits=EvaluationSettings(cost_per_policy=cost))) is None

@@ -29,6 +29,7 @@ from webhook.rules import (
     CompiledException,
     CompiledMutating,
     CompiledPolicy,
+    Panels,
     may_match,
     selects,
 )
@@ -106,6 +107,8 @@ class PolicySet:
     """Group and kind of everything that must be watched for these policies."""
     _about: dict[tuple[str, FailurePolicy | None], PolicySet] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What ``about`` has settled."""
+    panels: Panels = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What ``rules.judge`` has settled about the validating ones."""
 
     def about(self, request: AdmissionRequest, failure_policy: FailurePolicy | None = None) -> PolicySet:
         """Return the set of those policies whose rules may know the request, so that the others cost it nothing.

@@ -34,6 +34,6 @@ def decide(called: Round, policies: PolicySet, situation: Situation, surrounding
 def _decide(called: Round, policies: PolicySet, situation: Situation, surroundings: Surroundings) -> Answer:
     concerned = policies.about(situation.request, called.failure_policy)
     if called.phase is Phase.VALIDATE:
-        return judge(concerned.validating, situation)
+        return judge(concerned.validating, situation, concerned.panels)
     workload = concerned.workload if called.failure_policy is FailurePolicy.IGNORE else ()
     return run_mutating(concerned.mutating, workload, situation, surroundings).answer

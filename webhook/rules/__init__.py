@@ -19,6 +19,7 @@ from webhook.rules.compile import (
 )
 from webhook.rules.declare import ACCESS_TYPES, ADMISSION_ROOTS, NAMESPACE_TYPE, REQUEST_TYPE, WORKLOAD_ROOTS
 from webhook.rules.exceptions import compile_exception, excepted, rule_on
+from webhook.rules.glance import Panels
 from webhook.rules.invocations import Invocation, Misconfigured, Step, conditions_hold, invocations
 from webhook.rules.judge import denial_text, judge, warning_text
 from webhook.rules.match import SORTS, match, may_match
@@ -54,6 +55,7 @@ __all__ = [
     "Misconfigured",
     "Mutated",
     "NamedProgram",
+    "Panels",
     "RuleProblem",
     "Run",
     "Situation",

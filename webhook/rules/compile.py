@@ -8,10 +8,12 @@ a kind with expressions of its own compiles them with ``compile_one`` over the h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from webhook.cel import CompileError, Declarations, Program, compile_expression
+from webhook.cel import Budget, CompileError, Declarations, EvaluationError, Program, compile_expression
+from webhook.cel.budget import LOOK_EVERY
 from webhook.cel.types import DYN, Type
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.exceptions import PolicyException
@@ -57,10 +59,16 @@ class CompiledHead:
     """What further expressions of the policy may read: everything, all variables included."""
     programs: Mapping[str, Program] = field(init=False, repr=False, compare=False)
     """The variables by name."""
+    constants: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    """The values of those that are the same for every request."""
+    cost_of_constants: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look the programs of the variables up once: every request does."""
+        """Look up once what every request does: the programs of the variables, and what is constant among them."""
         object.__setattr__(self, "programs", {variable.name: variable.program for variable in self.variables})
+        values = dict(_constants(self.variables, budget := Budget(LOOK_EVERY)))
+        object.__setattr__(self, "constants", values)
+        object.__setattr__(self, "cost_of_constants", budget.spent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +212,19 @@ def _named(
 ) -> tuple[NamedProgram, ...]:
     programs = ((source.name, _collect(source.expression, declarations, wanted, errors)) for source in sources)
     return tuple(NamedProgram(name=name, program=program) for name, program in programs if program)
+
+
+def _constants(variables: Iterable[NamedProgram], budget: Budget) -> Iterator[tuple[str, Any]]:
+    """Yield the values of variables that read nothing, as far as a small budget goes for all of them together."""
+    for variable in variables:
+        program = variable.program
+        if program.references or "evaluate" in vars(program):  # somebody observes it, and wants it to be asked
+            continue
+        try:
+            value = program.evaluate({}, budget)
+        except EvaluationError:
+            return
+        yield variable.name, value
 
 
 def _validation(source: Validation, declarations: Declarations, errors: list[PolicyError]) -> CompiledValidation | None:

@@ -7,7 +7,7 @@ silent (a rule that broke under failurePolicy Ignore) we add a finding, so that 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
@@ -16,7 +16,7 @@ from webhook.model.verdicts import Admitted, Denied, Finding, Trail, Verdict
 from webhook.rules.compile import CompiledPolicy
 from webhook.rules.decide import Annotation, Decision, Outcome, annotate, broken, decide
 from webhook.rules.exceptions import excepted, rule_on
-from webhook.rules.glance import Glance, allowed
+from webhook.rules.glance import Bound, Panels, allowed, panel_of
 from webhook.rules.invocations import Invocation, Misconfigured, conditions_hold, invocations
 from webhook.rules.problems import RuleProblem
 from webhook.rules.run import Run
@@ -54,12 +54,20 @@ class _Record:
         return Trail(findings=tuple(self.findings), warnings=tuple(self.warnings), audit_annotations=audit)
 
 
-def judge(policies: Iterable[tuple[CompiledPolicy, tuple[Binding, ...]]], situation: Situation) -> Admitted | Denied:
-    """Evaluate every policy under each of its bindings; no policy is left out because an earlier one denied."""
-    record, glance = _Record(), Glance(situation)
-    for policy, bindings in policies:
-        said = glance.at(policy, bindings)
-        if said is not None:
+def judge(policies: Sequence[Bound], situation: Situation, panels: Panels | None = None) -> Admitted | Denied:
+    """Evaluate every policy under each of its bindings; no policy is left out because an earlier one denied.
+
+    ``panels`` keeps what is settled about these very policies, for the next requests; it begins empty. Where all policies
+    plainly allow, the answer is the same object for all of those.
+    """
+    panel = panel_of(policies, situation, {} if panels is None else panels)
+    left = panel.left(situation)
+    if panel.answer is not None and not left:
+        return panel.answer
+    record = _Record()
+    for place, (policy, bindings) in enumerate(policies):
+        said = panel.said[place]
+        if said is not None and place not in left:
             record.findings += said
             continue
         for step in invocations(policy.head.source, bindings, situation):
@@ -70,7 +78,6 @@ def judge(policies: Iterable[tuple[CompiledPolicy, tuple[Binding, ...]]], situat
                     _record_invocation(policy, step, situation, record)
                 case _:
                     assert_never(step)
-    glance.end()
     if record.denial is None:
         return Admitted(trail=record.trail())
     denial = record.denial

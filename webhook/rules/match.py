@@ -51,10 +51,27 @@ def match(constraints: MatchResources, request: AdmissionRequest, world: World) 
         problem = error
     if not _object_matches(constraints, request):
         return None
-    found = _found(constraints, request)
+    found = found_resource(constraints, request)
     if found and problem:
         raise problem
     return found
+
+
+def found_resource(constraints: MatchResources, request: AdmissionRequest) -> Resource | None:
+    """Return under which name the rules know the request; settled once for all requests of a sort, unless rules name objects."""
+    try:
+        return constraints.found[request.sort]
+    except KeyError:
+        rules, excluding = constraints.resource_rules, constraints.exclude_resource_rules
+        if _find(excluding, constraints, request):
+            found = None
+        else:
+            found = _find(rules, constraints, request) if rules else asked_resource(request)
+        if not any(rule.resource_names for rule in (*rules, *excluding)):
+            if len(constraints.found) >= SORTS:
+                constraints.found.clear()
+            constraints.found[request.sort] = found
+        return found
 
 
 def may_match(constraints: MatchResources, request: AdmissionRequest) -> bool:
@@ -77,23 +94,6 @@ def asked_resource(request: AdmissionRequest) -> Resource:
 def asked_namespace(request: AdmissionRequest) -> str:
     """Return the request's namespace; a Namespace counts as being in itself, as in the API server."""
     return request.namespace or (request.name if asked_resource(request) == _NAMESPACES else "")
-
-
-def _found(constraints: MatchResources, request: AdmissionRequest) -> Resource | None:
-    """Return under which name the rules know the request; settled once for all requests of a sort, unless rules name objects."""
-    try:
-        return constraints.found[request.sort]
-    except KeyError:
-        rules, excluding = constraints.resource_rules, constraints.exclude_resource_rules
-        if _find(excluding, constraints, request):
-            found = None
-        else:
-            found = _find(rules, constraints, request) if rules else asked_resource(request)
-        if not any(rule.resource_names for rule in (*rules, *excluding)):
-            if len(constraints.found) >= SORTS:
-                constraints.found.clear()
-            constraints.found[request.sort] = found
-        return found
 
 
 def _find(rules: tuple[ResourceRule, ...], constraints: MatchResources, request: AdmissionRequest) -> Resource | None:

@@ -66,9 +66,13 @@ class Run:
         return run
 
     def turn_to(self, head: CompiledHead, units: int) -> None:
-        """Begin anew with another policy on the same request, with so many units, for programs that fetch nothing."""
+        """Begin anew with another policy on the same request, for programs that fetch nothing.
+
+        The units are what remains beside the variables that are constants: those are there already.
+        """
         self._head, self.left = head, units
-        self.values["variables"] = Variables(head, self) if head.programs else _NO_VARIABLES
+        self.values["variables"] = variables = Variables(head, self)
+        dict.update(variables, head.constants)
 
     def end(self) -> None:
         """Let go of the variables, which know this run: else all that a request holds waits for Python's search for cycles."""
