@@ -14,7 +14,7 @@ from tests.bench.figures import Comparison
 from webhook.cel import Budget, Declarations, Program, compile_expression
 from webhook.cel.library.regex import compile_pattern
 from webhook.cel.program import _parse
-from webhook.cel.quantities import _parse_short
+from webhook.cel.quantities import parse_short
 from webhook.server.deadlines import deadline_of
 from webhook.settings import EvaluationSettings
 
@@ -63,7 +63,7 @@ def warm(case: Case) -> Program:
 
 def first_compilation(text: str) -> Program:
     """Compile an expression as if nothing had been compiled before: what is kept of others that say the same is forgotten."""
-    for kept in (_parse, compile_pattern, _parse_short):
+    for kept in (_parse, compile_pattern, parse_short):
         kept.cache_clear()
     return compile_expression(text, DECLARED)
 

@@ -157,6 +157,23 @@ TEXTS = [
     "[object, params].exists(x, x == object.a) && {'a': object}.a == object",
     "(object.a ? params : object).b == 1",
     "object.a.all(x, object.b.all(y, params.all(z, x == y || y == z || x.a == z.a)))",
+    # what is read once for all turns of a loop, and what is known of it
+    "object.all(x, params.all(p, p.a == x.a && params.exists(q, q.b == x.b && q.a <= object[0].a)))",
+    "object.all(x, !has(x.a) || params.a.b == x.b || x.c.exists(y, y == params.c || y < params.a))",
+    "object.exists(x, x.b.startsWith(params.b) || x.a.endsWith(params.a) || x.b.startsWith('a') && x.b.endsWith(''))",
+    "object.all(x, x.c.all(y, y == x.a || x.b.startsWith(params[0].b)) || params.exists(p, p.b.startsWith(x.b)))",
+    "object.map(x, int(x.a)).all(n, n <= params.a && n >= int(params.b))",
+    "object.map(x, params.a).filter(y, y == params.a || y > params.b.c).size() > 0",
+    "object.map(x, [params.a, x.a]).exists_one(y, y[0] == params.a && params.b.all(b, b == params.a))",
+    "object.all(k, v, params.exists(l, w, k >= l || v.a == w.a || params.b == v))",
+    "object.exists(x, params.a.exists(a, a == x.a) ? params.b == x.b : params.c.exists(c, c == x.c))",
+    "object.all(x, params.?a.b.orValue(x.a) == x.a || x.?a.optMap(a, params.b == a).orValue(false))",
+    # what is read once for several terms
+    "has(object.a) && has(object.a.b) && has(object.a.b.c) && object.a.b.c == params.a.b && object.a.b.c != params.a.b",
+    "object.a.b == 'a' || has(object.a.b) || object.a.b.startsWith('a') || size(object.a.b) > 1 || object.a.b + 'b' == params",
+    "(has(object.a) ? object.a.b : params.a) == object.a.b || object.a.b in params || object.a.b < params.a",
+    "object.all(x, size(x) < 3 && size(x.b) < size(params.b)) || size(object.a) == size(params)",
+    "object.exists(x, quantity(x.a).isLessThan(quantity(params.a)) || quantity(x.b).isGreaterThan(quantity('1')))",
 ]
 
 
@@ -165,7 +182,7 @@ def programs() -> list[Program]:
     return [generated(text) for text in TEXTS]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(index=st.integers(0, len(TEXTS) - 1), data=SHAPED, params=SHAPED)
 def test_both_agree_whatever_they_are_given(programs: list[Program], index: int, data: Any, params: Any) -> None:
     agree(programs[index], {"object": data, "params": params})
@@ -178,17 +195,54 @@ def test_both_agree_where_variables_are_missing_or_lazy(programs: list[Program],
     agree(programs[index], Lazy({"object": data, "params": [data]}))
 
 
-LONG = [{"a": "x" * (n % 40), "b": n, "c": list(range(n % 7))} for n in range(600)]
+LONG = [{"a": "x" * (n % 40), "b": n, "c": list(range(n % 7))} for n in range(300)]
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_agree_over_long_lists_and_at_every_limit(text: str) -> None:
     program = generated(text)
-    activation = {"object": LONG, "params": [*LONG[300:310], "a"]}
+    activation = {"object": LONG, "params": [*LONG[200:210], "a"]}
     cost = outcome(program.interpret, activation, LIMIT)[1]
     agree(program, activation)
     for limit in (cost * part // 10 for part in range(1, 12)):
         assert outcome(program.evaluate, activation, limit)[0] == outcome(program.interpret, activation, limit)[0]
+
+
+VALUES = [
+    "1u", "1.0", "true", "null", "b'a'", "'a'", "type(1)", "duration('1s')", "timestamp('2026-01-01T00:00:00Z')",
+    "optional.of('a')", "quantity('1')", "url('https://a/b')", "ip('::1')", "cidr('10.0.0.0/8')", "semver('1.2.3')",
+    "format.named('uuid').value()", "{1: 2}", "{'a': 1}", "['a']", "Object.spec{a: 'a'}", "JSONPatch{op: 'test', path: '/a'}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_both_agree_about_values_of_every_class(text: str) -> None:
+    declared = Declarations(variables=NAMES.variables, patch_types=True)
+    value = compile_expression(text, declared).evaluate({})
+    for asked in (
+        "size(object) == 1", "object.startsWith('a')", "object.endsWith(params)", "'a'.startsWith(object)", "int(object) == 1",
+        "object == params", "object <= params", "has(object.a)", "object.a == object.a", "object in ['a']", "object in params",
+        "quantity(object).isLessThan(object)", "[1, 2].all(x, object <= x || object == x)", "params.all(p, p == object)",
+    ):  # fmt: skip
+        program = generated(asked)
+        for other in (value, "a", "", [value], 1, {"a": value}):
+            agree(program, {"object": value, "params": other})
+
+
+def test_what_a_loop_does_not_change_is_read_in_its_first_turn() -> None:
+    program = generated("object.all(x, params.a.b.exists(p, p == x.c))")
+    reads: list[str] = []
+
+    class Watched(Lazy):
+        def __getitem__(self, key: str) -> Any:
+            reads.append(key)
+            return super().__getitem__(key)
+
+    params = Watched({"a": {"b": [0, 1, 2]}})
+    assert program.evaluate({"object": [{"c": n % 3} for n in range(50)], "params": params}) is True
+    assert reads == ["a"]
+    assert program.evaluate({"object": [], "params": None}) is True
+    assert reads == ["a"]
 
 
 class Cluster(HostObject):

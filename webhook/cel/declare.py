@@ -71,6 +71,8 @@ class Overload:
     """``run`` takes the budget first, as its cost is not bounded by the size of the expression."""
     stored_only: bool = False
     """Known to stored expressions only: the API server refuses it in new ones until every supported release has it."""
+    kept: Callable[[str], Any] | None = None
+    """Answers for short text as ``run`` does, and remembers: the containers of a job ask for the same few over and over."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,13 +90,19 @@ class Function:
 
 
 def overload(
-    signature: str, run: Callable[..., Any], *, metered: bool = False, stored_only: bool = False, any_elements: bool = False
+    signature: str,
+    run: Callable[..., Any],
+    *,
+    metered: bool = False,
+    stored_only: bool = False,
+    any_elements: bool = False,
+    kept: Callable[[str], Any] | None = None,
 ) -> Overload:
     """Declare one overload; ``any_elements`` takes lists and maps of anything, as functions of cel-go without type guards do."""
     is_method, name, parameters, result = _read_signature(signature)
     shallow = tuple(Type(part.kind, part.name, (types.DYN,) * len(part.parameters)) for part in parameters)
     guards = tuple(guard_of(parameter) for parameter in (shallow if any_elements else parameters))
-    return Overload(name, is_method, parameters, result, run, guards, metered=metered, stored_only=stored_only)
+    return Overload(name, is_method, parameters, result, run, guards, metered=metered, stored_only=stored_only, kept=kept)
 
 
 def operator(run: Callable[..., Any], signatures: Iterable[str], *, metered: bool = False) -> Function:

@@ -66,12 +66,12 @@ class Quantity(Opaque):
 
 def parse_quantity(text: str) -> Quantity:
     """Read a quantity; raises EvaluationError."""
-    return _parse_short(text) if len(text) <= _SHORT else _parse(text)
+    return parse_short(text) if len(text) <= _SHORT else _parse(text)
 
 
 @lru_cache(maxsize=1024)
-def _parse_short(text: str) -> Quantity:
-    """Read a text of a length that may be kept: the containers of a job ask for the same few over and over."""
+def parse_short(text: str) -> Quantity:
+    """Read a quantity whose text is short enough to be kept: the containers of a job ask for the same few over and over."""
     return _parse(text)
 
 

@@ -7,8 +7,10 @@ code must know whether a turn of a loop has a fixed price: ``extra`` is the sum 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from webhook.cel import types
@@ -25,11 +27,15 @@ WRITTEN = (str, int, bool, type(None))
 
 
 class Value(NamedTuple):
-    """A Python expression that has a node's value; ``kind`` where its type is certain, ``constant`` where the value is known."""
+    """A Python expression that has a node's value; ``kind`` where its type is certain, ``constant`` where the value is known.
+
+    ``is_way`` says that it reads names and nothing but fields of what they stand for: it comes to the same each time.
+    """
 
     text: str
     kind: types.Type | None = None
     constant: tuple[Any, ...] = ()
+    is_way: bool = False
 
     def is_constant(self, *classes: type) -> bool:
         """Tell whether the value is known, and of one of these classes."""
@@ -37,6 +43,18 @@ class Value(NamedTuple):
 
 
 Emit = Callable[["Emitter", Any], Value]
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop that is being written, and names that its first turn gives values to: those do not depend on the turn."""
+
+    start: Line
+    body: int
+    """Depth of its statements."""
+    names: list[str] = field(default_factory=list)
+    looks: bool = False
+    """Whether every turn that is not the last looks at what is left."""
 
 
 class Emitter:
@@ -58,6 +76,11 @@ class Emitter:
         self._scopes: list[dict[str, str]] = []
         self._emitters = emitters
         self._uncertain = 0
+        self._loops: list[_Loop] = []
+        self._homes = {"A": 0}
+        """In how many loops a name gets its value."""
+        self._slots: dict[str, Line] = {}
+        """Names that have their values from a first turn, and a line there for what follows from the value."""
 
     def value(self, node: Node) -> Value:
         """Write what it takes to have a node's value, and return the expression that is it."""
@@ -68,11 +91,63 @@ class Emitter:
 
     def atom(self, value: Value) -> Value:
         """Return a value that may be written more than once."""
-        if value.text.isidentifier() or value.is_constant(*WRITTEN):
+        if value.is_constant(*WRITTEN):
             return value
+        known: Value = self.writer.known(value.text) or value
+        if known.text.isidentifier():
+            return self.writer.known(known.text) or known
         name = self.writer.name("v")
-        self.writer.add(f"{name} = {value.text}")
-        return value._replace(text=name)
+        self._homes[name] = len(self._loops)
+        with self.once(name, value) as is_once:
+            self.writer.add(f"{name} = {value.text}")
+            if is_once:
+                self._slots[name] = self.writer.reserve()
+        made = value._replace(text=name)
+        if value.is_way:
+            self.writer.know(value.text, made)
+        return made
+
+    def step(self, operand: Value, key: str) -> Value:
+        """Return a field, with the name that it has got if it was read before."""
+        text = f"{operand.text}[{key}]"
+        known: Value | None = self.writer.known(text)
+        return known or Value(text, is_way=operand.is_way or operand.text.isidentifier())
+
+    @contextmanager
+    def once(self, name: str, value: Value) -> Iterator[bool]:
+        """Write what gives a name its value: in the first turn of loops on which that does not depend. Says whether there are."""
+        start = re.match(r"\w+", value.text)
+        home = self._homes.get(start[0], len(self._loops)) if start and value.is_way else len(self._loops)
+        if home == len(self._loops):
+            yield False
+            return
+        self._loops[home].names.append(name)
+        with self.writer.block(f"if {name} is None:"):
+            yield True
+
+    def guard(self, value: Value, condition: str) -> None:
+        """Write that what fits a condition, such as ``type(v1) is not str``, is left; not again where that is known already.
+
+        It goes where the value came from, if that was just now: elsewhere, it might be asked without need.
+        """
+        if self.writer.known(condition):
+            return
+        line = self._slots.get(value.text)
+        if line is not None and self.writer.is_last(line):
+            del self._slots[value.text]
+        else:
+            line = self.writer.reserve()
+        line.text = f"if {condition}: raise LEAVE"
+        self.writer.know(condition)
+
+    def fact(self, value: Value, condition: str) -> str | None:
+        """Return a name for whether a condition holds that cannot fail, if it need not be asked in every turn."""
+        line = self._slots.pop(value.text, None)
+        if line is None:
+            return None
+        name = self.writer.name("f")
+        line.text = f"{name} = {condition}"
+        return name
 
     def constant(self, value: Any) -> Value:
         """Return a constant."""
@@ -106,12 +181,18 @@ class Emitter:
         self.due = due
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Write the body of a loop, whose price the loop pays: it is ``due``, ``extra`` and ``open_ended`` inside."""
+    def turn(self, local: Sequence[str]) -> Iterator[_Loop]:
+        """Write a loop, which pays for its turns: their price is ``due``, ``extra`` and ``open_ended`` inside."""
         outer = self.due, self.extra, self.open_ended
         self.due, self.extra, self.open_ended = 0, 0, False
+        loop = _Loop(self.writer.reserve(), self.writer.depth + 1)
+        self._loops.append(loop)
+        self._homes.update(dict.fromkeys(local, len(self._loops)))
         with self.uncertain():
-            yield
+            yield loop
+        self._loops.pop()
+        if loop.names:
+            loop.start.text = f"{' = '.join(loop.names)} = None"
         self.due, self.extra, self.open_ended = outer
         self.open_ended = True
 
@@ -134,7 +215,13 @@ class Emitter:
     def look(self) -> None:
         """Write a look at what is left, after a price that may be high."""
         self.writer.add(LOOK)
+        self.looked()
+
+    def looked(self) -> None:
+        """Note that a look was written."""
         self.looks = True
+        if self._loops and self._loops[-1].body == self.writer.depth:
+            self._loops[-1].looks = True
 
     @contextmanager
     def settled(self) -> Iterator[None]:
@@ -159,7 +246,9 @@ class Emitter:
             return self.roots[name]
         if self._uncertain:
             return f"A[{name!r}]"
-        return self.roots.setdefault(name, self.writer.name("r"))
+        local = self.roots[name] = self.writer.name("r")
+        self._homes[local] = 0
+        return local
 
     def local(self, name: str) -> str:
         """Return the name of a loop variable."""

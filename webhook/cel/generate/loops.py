@@ -28,12 +28,13 @@ def _emit_items(emitter: Emitter, node: Macro) -> tuple[str, list[str]]:
 
     With two variables it is a list of pairs only for a map; ``_turns`` counts the elements of a list as it goes.
     """
-    value, items = emitter.value(node.range).text, emitter.writer.name("l")
+    value, items = emitter.value(node.range), emitter.writer.name("l")
     make = emitter.refer(runtime.pairs, "PAIRS") if len(node.variables) == 2 else emitter.refer(runtime.keys, "KEYS")
-    emitter.writer.add(f"{items} = {value}")  # a name of its own: it may be cut
-    if len(node.variables) == 2:
-        emitter.writer.add(f"{items}_counted = type({items}) is list")
-    emitter.writer.add(f"if type({items}) is not list: {items} = {make}({items})")
+    with emitter.once(items, value):
+        emitter.writer.add(f"{items} = {value.text}")  # a name of its own: it may be made of a map
+        if len(node.variables) == 2:
+            emitter.writer.add(f"{items}_counted = type({items}) is list")
+        emitter.writer.add(f"if type({items}) is not list: {items} = {make}({items})")
     return items, [emitter.writer.name("x") for _ in node.variables]
 
 
@@ -47,11 +48,11 @@ def _turns(items: str, run: str, local: list[str]) -> str:
 def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
     writer, rates = emitter.writer, emitter.prices.rates(node)
     items, local = _emit_items(emitter, node)
-    result, rest, run = writer.name("v"), writer.name("i"), writer.name("t")
+    result, rest, run, full = writer.name("v"), writer.name("i"), writer.name("t"), writer.name("m")
     writer.add(f"{rest} = {run} = iter({items})")
-    before = writer.reserve()
+    before, room = writer.reserve(), writer.reserve()
     writer.add(f"{result} = {stop}")
-    with emitter.turn():
+    with emitter.turn(local) as loop:
         with writer.block(_turns(items, run, local)):
             turn, look = writer.reserve(), writer.reserve()
             with emitter.scope(node.variables, local):
@@ -68,14 +69,16 @@ def _emit_quantifier(emitter: Emitter, node: Macro, *, stop: bool) -> Value:
         else:
             over = writer.name("n")
             writer.add(f"{over} = {left}")
-            writer.add(f"c += (len({items}) - {over}) * {price} + ({rates.check} if {over} else 0)")
+            writer.add(f"c += {full} - {over} * {price} + ({rates.check} if {over} else 0)")
     if by_turn:
-        turn.text, look.text = f"c += {price}", LOOK
+        turn.text, look.text = f"c += {price}", "" if loop.looks else LOOK
+        emitter.looks = True
     else:
-        room = emitter.refer(runtime.room, "ROOM")
-        before.text = f"if c + len({items}) * {price} > T: {run}, T = {room}(B, (len({items}), {rest}), c, {price}, MARGIN)"
-        end.text = f"c += len({items}) * {price}"
-    emitter.looks = True
+        before.text = f"{full} = len({items}) * {price}"
+        enter = emitter.refer(runtime.room, "ROOM")
+        room.text = f"if c + {full} > T: {run}, T = {enter}(B, (len({items}), {rest}), c, {price}, MARGIN)"
+        end.text = f"c += {full}"
+        emitter.looked()
     return Value(result, types.BOOL)
 
 
@@ -91,7 +94,7 @@ def _emit_collection(emitter: Emitter, node: Macro) -> Value:
         writer.add(f"{result}_add = {result}.append")
     test = node.body if node.name in ("filter", "exists_one") else node.filter
     refunds = emitter.refunds
-    with emitter.turn():
+    with emitter.turn(local):
         with writer.block(_turns(items, items, local)), emitter.scope(node.variables, local):
             turn, look = writer.reserve(), writer.reserve()
             _emit_turn(emitter, node, test, f"{result} += 1" if counted else f"{result}_add({{}})")

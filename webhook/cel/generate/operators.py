@@ -52,7 +52,8 @@ def _equals(emitter: Emitter, left: Value, right: Value, *, negated: bool) -> Va
     result = writer.name("v")
     operator = "!=" if negated else "=="
     texts = " and ".join(f"type({item.text}) is str" for item in (left, right) if item.kind != types.STRING)
-    with writer.block(f"if {texts or 'True'}:"):
+    start = "el" if _emit_short(emitter, left, right, f"{result} = {one} {operator} {other}") else ""
+    with writer.block(f"{start}if {texts or 'True'}:"):
         with writer.block(f"if len({one}) > {_CHEAP_TEXT} < len({other}):"):
             writer.add(f"c += (min(len({one}), len({other})) - 1) // 10")
             emitter.look()
@@ -66,6 +67,18 @@ def _equals(emitter: Emitter, left: Value, right: Value, *, negated: bool) -> Va
     return Value(result, types.BOOL)
 
 
+def _emit_short(emitter: Emitter, left: Value, right: Value, compare: str) -> bool:
+    """Write a comparison with text that is short in every turn, so that nobody needs to know how long the other one is."""
+    for side, other in ((left, right), (right, left)):
+        is_short = emitter.fact(side, f"type({side.text}) is str and len({side.text}) <= {_CHEAP_TEXT}")
+        if is_short is not None:
+            known = "" if other.kind == types.STRING else f" and type({other.text}) is str"
+            with emitter.writer.block(f"if {is_short}{known}:"):
+                emitter.writer.add(compare)
+            return True
+    return False
+
+
 def emit_comparison(emitter: Emitter, node: Call) -> Value:
     """Write ``<``, ``<=``, ``>`` or ``>=``."""
     left, right = (emitter.atom(emitter.value(argument)) for argument in node.arguments)
@@ -74,13 +87,24 @@ def emit_comparison(emitter: Emitter, node: Call) -> Value:
     if formula is not None:
         emitter.pay(f"{emitter.refer(formula.run, 'PRICE')}({left.text}, {right.text})")
         emitter.look()
-    unsure = [item.text for item in (left, right) if item.kind != types.INT]
+    unsure = any(item.kind != types.INT for item in (left, right))
     compared = f"{left.text} {operator} {right.text}"
     if not unsure:
         return Value(f"({compared})", types.BOOL)
-    ints = f"type({unsure[0]}) is int" if len(unsure) == 1 else f"type({left.text}) is type({right.text}) is int"
+    ints = _are_ints(emitter, *(item for item in (left, right) if item.kind != types.INT))
     slow = f"{emitter.refer(order, 'ORDER')}({left.text}, {right.text}, {node.function!r}) {operator} 0"
     return Value(f"({compared} if {ints} else {slow})", types.BOOL)
+
+
+def _are_ints(emitter: Emitter, *unsure: Value) -> str:
+    """Return the test of one value or of two, where possible with what was found out about one in a first turn."""
+    if len(unsure) == 1:
+        return emitter.fact(unsure[0], f"type({unsure[0].text}) is int") or f"type({unsure[0].text}) is int"
+    for side, other in (unsure, reversed(unsure)):
+        is_int = emitter.fact(side, f"type({side.text}) is int")
+        if is_int is not None:
+            return f"{is_int} and type({other.text}) is int"
+    return " is ".join([*(f"type({item.text})" for item in unsure), "int"])
 
 
 def emit_membership(emitter: Emitter, node: Call) -> Value:

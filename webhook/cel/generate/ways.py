@@ -30,7 +30,7 @@ def emit_name(emitter: Emitter, node: Name | Select) -> Value:
         return Value(emitter.local(node.name))
     if emitter.checker.declarations.type_of(name) is None:
         return emitter.constant(TypeValue(types.TYPE_NAMES[name].name))
-    return Value(emitter.root(name))
+    return Value(emitter.root(name), is_way=True)
 
 
 def emit_step(emitter: Emitter, node: Step) -> Value:
@@ -46,7 +46,7 @@ def emit_step(emitter: Emitter, node: Step) -> Value:
         return emit_optional(emitter, node)
     operand = _operand(emitter, node.operand)
     if isinstance(node, Select):
-        return Value(f"{operand.text}[{node.field!r}]")
+        return emitter.step(operand, repr(node.field))
     return _emit_index(emitter, operand, node)
 
 
@@ -59,7 +59,7 @@ def _operand(emitter: Emitter, node: Node) -> Value:
 def _emit_index(emitter: Emitter, operand: Value, node: Index) -> Value:
     key = emitter.value(node.key)
     if key.is_constant(str):
-        return Value(f"{operand.text}[{key.text}]")
+        return emitter.step(operand, key.text)
     operand, key = emitter.atom(operand), emitter.atom(key)
     index = f"{emitter.refer(access.index, 'INDEX')}({operand.text}, {key.text})"
     if key.is_constant(int) and key.constant[0] >= 0:
@@ -70,10 +70,9 @@ def _emit_index(emitter: Emitter, operand: Value, node: Index) -> Value:
 def _emit_test(emitter: Emitter, node: Select) -> Value:
     if _is_optional_way(emitter, node.operand) or _is_typed(emitter, node.operand):
         return emitter.leave(node)
-    operand = emitter.atom(emitter.value(node.operand)).text
-    field = repr(node.field)
-    emitter.writer.add(f"if type({operand}) is not dict: raise LEAVE")
-    return Value(f"({field} in {operand})", types.BOOL)
+    operand = emitter.atom(emitter.value(node.operand))
+    emitter.guard(operand, f"type({operand.text}) is not dict")
+    return Value(f"({node.field!r} in {operand.text})", types.BOOL)
 
 
 def is_open_test(emitter: Emitter, node: Node) -> bool:
@@ -139,7 +138,7 @@ def walk_optional(emitter: Emitter, node: Node, absent: Callable[[], None]) -> V
     for taken, step in enumerate(steps):
         reached = reached or step.optional
         if not reached:
-            value = _emit_index(emitter, value, step) if isinstance(step, Index) else Value(f"{value.text}[{step.field!r}]")
+            value = _emit_index(emitter, value, step) if isinstance(step, Index) else emitter.step(value, repr(step.field))
             continue
         key = emitter.constant(step.field) if isinstance(step, Select) else emitter.atom(emitter.value(step.key))
         value = _take(emitter, emitter.atom(value), key)

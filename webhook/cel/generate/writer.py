@@ -31,6 +31,7 @@ class Writer:
         self._lines: list[Line] = []
         self._indent = 1
         self._names = 0
+        self._known: list[dict[str, Any]] = [{}]
 
     def add(self, text: str) -> None:
         """Write a line."""
@@ -49,8 +50,27 @@ class Writer:
         """Write a compound statement; what is written within is its body."""
         self.add(head)
         self._indent += 1
+        self._known.append({})
         yield
+        self._known.pop()
         self._indent -= 1
+
+    def know(self, what: str, value: Any = True) -> None:
+        """Note what holds from here to the end of the block: whoever comes there has been here."""
+        self._known[-1][what] = value
+
+    def known(self, what: str) -> Any:
+        """Return what was noted last, None for nothing."""
+        return next((block[what] for block in reversed(self._known) if what in block), None)
+
+    def is_last(self, line: Line) -> bool:
+        """Tell whether nothing was written after a line."""
+        return self._lines[-1] is line
+
+    @property
+    def depth(self) -> int:
+        """Count the blocks around what is written next."""
+        return len(self._known)
 
     def name(self, prefix: str) -> str:
         """Make a local name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import isnan
 from typing import Any
 
@@ -158,7 +159,7 @@ OVERLOADS = (
     overload("int(int) -> int", _identity),
     overload("int(double) -> int", _double_to_int),
     overload("int(duration) -> int", lambda duration: duration.nanoseconds),
-    overload("int(string) -> int", text_to_int),
+    overload("int(string) -> int", text_to_int, kept=lru_cache(maxsize=1024)(text_to_int)),
     overload("int(timestamp) -> int", lambda timestamp: timestamp.nanoseconds // SECOND),
     overload("int(uint) -> int", _uint_to_int),
     overload("string(string) -> string", _identity),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.cel.declare import overload
 from webhook.cel.errors import EvaluationError
-from webhook.cel.quantities import Quantity, Small, approximate, combine, is_integer, parse_quantity
+from webhook.cel.quantities import Quantity, Small, approximate, combine, is_integer, parse_quantity, parse_short
 
 
 def _is_quantity(text: str) -> bool:
@@ -31,7 +31,7 @@ def _from_int(value: int) -> Quantity:
 
 
 OVERLOADS = (
-    overload("quantity(string) -> quantity", parse_quantity),
+    overload("quantity(string) -> quantity", parse_quantity, kept=parse_short),
     overload("isQuantity(string) -> bool", _is_quantity),
     overload("sign(quantity) -> int", lambda quantity: (quantity.nano > 0) - (quantity.nano < 0)),
     overload("(quantity).isGreaterThan(quantity) -> bool", lambda left, right: left.nano > right.nano),
