@@ -265,6 +265,42 @@ def test_a_deadline_ends_generated_code() -> None:
     assert caught.value.kind == "deadline"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "object.all(x, x.b.startsWith(params))",
+        "object.all(x, x.c.all(y, y >= 0 && x.b != 'z'))",
+        "!object.exists(x, x.c.exists(y, y == params))",
+        "object.all(x, x.b == 'a' && quantity(x.a).isLessThan(quantity('9Gi')) || has(x.c))",
+        "object.all(x, object[0].c.exists(y, y == x.c[0]) && x.b.matches('a'))",
+        "object.map(x, int(x.a)).exists_one(n, n == 1)",
+    ],
+)
+def test_a_long_loop_looks_at_the_clock(text: str) -> None:
+    program = generated(text)
+    activation = {"object": [{"a": "2", "b": "a", "c": [1]}] * 2_000, "params": "a"}
+    program.evaluate(activation, Budget(LIMIT))
+    with pytest.raises(EvaluationError) as caught:
+        program.evaluate(activation, Budget(LIMIT, lambda: True))
+    assert caught.value.kind == "deadline"
+
+
+@pytest.mark.parametrize("text", ["x.a != 2", "x.a != 2 && params.all(p, p != x)", "x.b.startsWith('a')", "x.c.all(y, y > 0)"])
+def test_both_agree_where_a_list_holds_an_object_several_times(text: str) -> None:
+    program = generated(f"object.all(x, {text})")
+    fine, other, bad = ({"a": n, "b": letter, "c": [n]} for n, letter in ((1, "a"), (1, "a"), (2, "b")))
+    for items in (
+        [fine, fine, bad],
+        [fine, bad, fine, bad],
+        [bad, bad],
+        [bad],
+        [fine, other, other, fine, bad, fine],
+        [fine] * 3,
+    ):
+        agree(program, {"object": items, "params": [[], other, 1]})
+        agree(program, {"object": [{**item, "c": [1, 1, 1, 0, 1, 0]} for item in items], "params": []})
+
+
 def test_a_program_gets_generated_code_once_it_is_used_much() -> None:
     program = compile_expression("object.a == 1", NAMES)
     for _ in range(GENERATED_AFTER):

@@ -91,9 +91,12 @@ def require(emitter: Emitter, value: Value, wanted: Type) -> None:
 
 def _emit_one(emitter: Emitter, node: Call, chosen: Overload, parts: list[Node]) -> Value:
     arguments = []
+    unguarded = _unguarded(chosen, parts)
     for part, guard, wanted in zip(parts, chosen.guards, chosen.parameters, strict=True):
         value = emitter.atom(emitter.value(part))
-        if wanted.parameters:
+        if part in unguarded:
+            pass
+        elif wanted.parameters:
             emitter.guard(value, f"not {emitter.refer(guard, 'GUARD')}({value.text})")
         else:
             require(emitter, value, wanted)
@@ -111,6 +114,16 @@ def _emit_one(emitter: Emitter, node: Call, chosen: Overload, parts: list[Node])
         kept = f"{emitter.refer(chosen.kept, 'KEPT')}({texts[0]}) if len({texts[0]}) <= {_KEPT_LENGTH}"
         return emitter.atom(Value(f"{kept} else {emitter.refer(chosen.run)}({texts[0]})", certain))
     return emitter.atom(Value(f"{emitter.refer(chosen.run)}({', '.join(texts)})", certain))
+
+
+def _unguarded(chosen: Overload, parts: list[Node]) -> list[Node]:
+    """Return the arguments whose type needs no look: what is written in place fails if they are no text beside text."""
+    if (chosen.function, chosen.parameters[0]) not in _IN_PLACE or chosen.parameters[0] != types.STRING:
+        return []
+    text, other = parts
+    if isinstance(other, Constant):
+        return [text] if chosen.function in _REMOVING else []
+    return [other]
 
 
 def _emit_in_place(emitter: Emitter, chosen: Overload, arguments: list[Value]) -> Value:

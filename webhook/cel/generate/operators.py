@@ -119,7 +119,8 @@ def emit_membership(emitter: Emitter, node: Call) -> Value:
         emitter.pay(f"{emitter.refer(size_of, 'SIZE')}({items})")
     result = emitter.writer.name("v")
     known = f"type({items}) is dict or type({items}) is list and len({items}) <= {_SHORT_LIST}"
-    with emitter.writer.block(f"if {is_text}({known}):"):
+    known = emitter.fact(right, known) or f"({known})"
+    with emitter.writer.block(f"if {is_text}{known}:"):
         emitter.writer.add(f"{result} = {item} in {items}")
     with emitter.writer.block("else:"), emitter.settled():
         emitter.writer.add(f"{result} = {emitter.refer(contains, 'CONTAINS')}({items}, {item}, B)")

@@ -6,7 +6,7 @@ know every error and every price. So nothing here, and nothing in generated code
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -48,18 +48,22 @@ def renew(budget: Budget, cost: int, margin: int) -> int:
     return min(cost + LOOK_EVERY, budget.left + margin)
 
 
-def room(budget: Budget, run: tuple[int, Iterator[Any]], cost: int, turn: int, margin: int) -> tuple[Iterator[Any], int]:
+def room(budget: Budget, items: list[Any], cost: int, turn: int, margin: int) -> tuple[Iterable[Any], int]:
     """Return as many of a loop's items as it can pay for, plus one, and up to which cost no look is needed.
 
     A loop that wants to go on after the last of a cut iterator has spent too much; it will be told at the next look.
     """
     renew(budget, cost, margin)
-    count, rest = run
     left = budget.left + margin
     turns = (left - cost) // turn
-    if turns < count:
-        return islice(rest, turns + 1), -1
-    return rest, min(cost + count * turn + LOOK_EVERY, left)
+    if turns < len(items):
+        return islice(items, turns + 1), -1
+    return items, min(cost + len(items) * turn + LOOK_EVERY, left)
+
+
+def left_after(items: list[Any], last: Any) -> int:
+    """Count the items after the first that is this very object."""
+    return len(items) - next(count for count, item in enumerate(items, 1) if item is last)
 
 
 def find(value: Any, key: Any) -> Any:
