@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from webhook.cli.reviewer import is_shallow
 from webhook.errors import ReviewError
 from webhook.model.objects import Kind
 from webhook.model.requests import Operation
+from webhook.server.reviewing import levels_of
 
 
 def nested(depth: int) -> dict:
@@ -75,12 +77,17 @@ def test_the_quick_look_at_depth_lets_nothing_pass_that_the_walk_refuses(levels:
         except ReviewError as error:
             return str(error)
 
-    assert outcome(is_shallow=is_shallow) == outcome()
+    body = json.dumps(review(job().build() | {"spec": nested(levels)})).encode()
+    assert outcome(is_shallow=is_shallow) == outcome() == outcome(levels=levels_of(body))
 
 
 def test_a_quick_look_saves_the_walk() -> None:
     seen: list[object] = []
     decode_review(body := review(job().build()), is_shallow=lambda value: not seen.append(value))
     assert seen == [body["request"]]
+    decode_review(body, levels=256, is_shallow=lambda value: not seen.append(value))
+    assert len(seen) == 1
+    decode_review(body, levels=257, is_shallow=lambda value: not seen.append(value))
+    assert len(seen) == 2
     assert is_shallow(body)
     assert not is_shallow({"text": "\ud800"})

@@ -79,6 +79,7 @@ class Told:
         failure_policy: FailurePolicy,
         expired: Expired,
         answers: Answers | None = None,
+        levels: int | None = None,
     ) -> Reviewed:
         if not isinstance(body, dict) or "request" not in body:
             raise ReviewError("the AdmissionReview has no request")

@@ -40,6 +40,7 @@ class Curious:
         failure_policy: FailurePolicy,
         expired: Expired,
         answers: Answers | None = None,
+        levels: int | None = None,
     ) -> Reviewed | Unanswered:
         self.seen.append(answers)
         self.bodies.append(id(body))

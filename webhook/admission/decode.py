@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from webhook.admission.fields import wrong_metadata
+from webhook.admission.fields import has_regular_metadata, wrong_metadata
 from webhook.errors import ReviewError
 from webhook.model.objects import Kind, Object, Resource
 from webhook.model.requests import AdmissionRequest, Operation, UserInfo
 
-_REVIEW = Kind("admission.k8s.io", "v1", "AdmissionReview")
+_REVIEW = ("admission.k8s.io/v1", "AdmissionReview")
 _MAX_DEPTH = 256
 """Nesting of whatever a request carries. What compares, defaults or evaluates an object walks it by recursion, two frames a
 level, and the interpreter stops at 1,000 frames, of which the server itself needs a hundred. Objects of Kubernetes stay below
@@ -22,37 +22,49 @@ _MOST = 512
 _T = TypeVar("_T", Kind, Resource)
 _KINDS: dict[tuple[Any, ...], Kind] = {}
 _RESOURCES: dict[tuple[Any, ...], Resource] = {}
+_TEXT = {str}
 _OPERATIONS = {operation.value: operation for operation in Operation}
 
 
-def decode_review(body: object, *, is_shallow: Callable[[object], bool] = lambda _: False) -> AdmissionRequest:
+def decode_review(
+    body: object, *, levels: int | None = None, is_shallow: Callable[[object], bool] = lambda _: False
+) -> AdmissionRequest:
     """Read an ``admission.k8s.io/v1 AdmissionReview``. Raises ReviewError.
 
-    ``is_shallow`` may tell by a quick look that a value is nested no deeper than 256 levels; False: it cannot tell.
+    There are no more than so many ``levels`` of nesting, if somebody knows; else ``is_shallow`` may tell by a quick look that
+    a value is nested no deeper than 256 levels; False: it cannot tell.
     """
     if not isinstance(body, dict):
         raise ReviewError(f"the body must be an AdmissionReview object, not {_name(body)}")
-    if Kind.of(body) != _REVIEW:
-        raise ReviewError(f"expected {_REVIEW}, got apiVersion {body.get('apiVersion')!r} and kind {body.get('kind')!r}")
+    if (body.get("apiVersion"), body.get("kind")) != _REVIEW:
+        raise ReviewError(
+            f"expected {' '.join(_REVIEW)}, got apiVersion {body.get('apiVersion')!r} and kind {body.get('kind')!r}"
+        )
     request = _object(body, "request", "")
     if request is None:
         raise ReviewError("the AdmissionReview has no request")
-    return _request(request, is_shallow)
+    if (levels is None or levels > _MAX_DEPTH) and not is_shallow(request):
+        _refuse_depth(request)
+    return _request(request)
 
 
-def _request(raw: Object, is_shallow: Callable[[object], bool]) -> AdmissionRequest:
+def _request(raw: Object) -> AdmissionRequest:
     operation = _operation(raw)
     obj, old = _object(raw, "object", "request."), _object(raw, "oldObject", "request.")
     if operation in (Operation.CREATE, Operation.UPDATE) and obj is None:
         raise ReviewError(f"request.object must not be null on {operation.value}")
     if operation in (Operation.UPDATE, Operation.DELETE) and old is None:
         raise ReviewError(f"request.oldObject must not be null on {operation.value}")
-    if not is_shallow(raw):
-        _refuse_depth(raw)
     for name, value in (("object", obj), ("oldObject", old)):
-        for complaint in wrong_metadata(value) if value else ():
-            raise ReviewError(f"request.{name}.{complaint}")
+        if value and not has_regular_metadata(value):
+            for complaint in wrong_metadata(value):
+                raise ReviewError(f"request.{name}.{complaint}")
     kind, resource = _kind(raw, "kind"), _resource(raw, "resource")
+    asked_kind, asked_resource = kind, resource
+    if raw.get("requestKind") != raw.get("kind"):
+        asked_kind = _kind(raw, "requestKind")
+    if raw.get("requestResource") != raw.get("resource"):
+        asked_resource = _resource(raw, "requestResource")
     if kind is None or resource is None:
         raise ReviewError("request.kind and request.resource are required")
     return AdmissionRequest(
@@ -60,8 +72,8 @@ def _request(raw: Object, is_shallow: Callable[[object], bool]) -> AdmissionRequ
         kind=kind,
         resource=resource,
         sub_resource=_text(raw, "subResource"),
-        request_kind=_kind(raw, "requestKind"),
-        request_resource=_resource(raw, "requestResource"),
+        request_kind=asked_kind,
+        request_resource=asked_resource,
         request_sub_resource=_text(raw, "requestSubResource"),
         name=_text(raw, "name"),
         namespace=_text(raw, "namespace"),
@@ -89,7 +101,7 @@ def _operation(raw: Object) -> Operation:
 
 def _user(raw: Object) -> UserInfo:
     groups, extra = raw.get("groups") or [], raw.get("extra") or {}
-    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+    if not isinstance(groups, list) or not (set(map(type, groups)) <= _TEXT or all(isinstance(group, str) for group in groups)):
         raise ReviewError("request.userInfo.groups must be a list of strings")
     if not isinstance(extra, dict):
         raise ReviewError("request.userInfo.extra must be an object")

@@ -19,6 +19,8 @@ _LIMIT = 50
 
 def tell_exceptions(answer: Answer) -> Answer:
     """Return the answer with what its findings say of exceptions."""
+    if answer.trail.is_plain:
+        return answer
     used = [(finding, finding.exception) for finding in answer.trail.findings if finding.exception]
     if not used:
         return answer

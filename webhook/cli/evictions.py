@@ -44,9 +44,10 @@ class EvictionReviewer:
         failure_policy: FailurePolicy,  # noqa: ARG002
         expired: Callable[[], bool],  # noqa: ARG002 - one look at one group
         answers: Answers | None = None,  # noqa: ARG002 - no rule asks who may do what
+        levels: int | None = None,
     ) -> Reviewed:
         """Decide one decoded body; ReviewError if it is no review."""
-        request = decode_review(body)
+        request = decode_review(body, levels=levels)
         policies = self._policies.current
         answer = self._gate.answer(request, self._snapshot(), partial(disruption_of, policies), self._clock())
         return Reviewed(document=encode_review(request.uid, answer, dump=orjson.dumps), answer=answer)

@@ -17,13 +17,15 @@ from webhook.model.groups import Capabilities
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Operation, Phase
-from webhook.model.snapshot import Snapshot
+from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
 from webhook.model.verdicts import Reviewed, Unanswered
 from webhook.rules import ClusterView, Inquiry, Situation
 from webhook.settings import EvaluationSettings
 
 _ROUNDS = {(phase, policy): Round(phase=phase, failure_policy=policy) for phase in Phase for policy in FailurePolicy}
 _UTC_NOW = partial(datetime.now, UTC)
+_NOTHING_AROUND = Surroundings(snapshot=EMPTY_SNAPSHOT, capabilities=Capabilities(), token=fresh_token)
+"""What a group would be attached in, where nothing is attached."""
 
 
 def is_shallow(value: object) -> bool:
@@ -69,12 +71,13 @@ class LiveReviewer:
         failure_policy: FailurePolicy,
         expired: Callable[[], bool],
         answers: Answers | None = None,
+        levels: int | None = None,
     ) -> Reviewed | Unanswered:
         """Decide one decoded body by one policy set and one snapshot; ReviewError if it is no review.
 
         Policies may change between two calls for one review; then the answers known by then may not be enough.
         """
-        request = decode_review(body, is_shallow=is_shallow)
+        request = decode_review(body, levels=levels, is_shallow=is_shallow)
         if phase is Phase.VALIDATE and request.operation is Operation.CREATE and has_lost_its_group(request.object or {}):
             self._doubt()  # the API server drops fields between mutation and validation
         inquiry = Inquiry(answers) if answers else None
@@ -88,7 +91,9 @@ class LiveReviewer:
             expired=expired,
             now=self._clock(),
         )
-        surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
+        surroundings = _NOTHING_AROUND
+        if phase is Phase.MUTATE:
+            surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
         answer = decide(_ROUNDS[phase, failure_policy], policies, situation, surroundings)
         if inquiry and inquiry.open:
             return Unanswered(questions=tuple(inquiry.open))

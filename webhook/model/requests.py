@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 from webhook.model.objects import Kind, Object, Resource
 
@@ -39,13 +38,22 @@ class UserInfo:
 
     def as_json(self) -> Object:
         """Return the shape of ``request.userInfo``; unset fields are left out, as in the API server's own value."""
-        full: Object = {"username": self.username, "uid": self.uid, "groups": list(self.groups), "extra": self.extra}
-        return {key: value for key, value in full.items() if value}
+        found: Object = {"username": self.username} if self.username else {}
+        if self.uid:
+            found["uid"] = self.uid
+        if self.groups:
+            found["groups"] = list(self.groups)
+        if self.extra:
+            found["extra"] = self.extra
+        return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AdmissionRequest:
-    """One question of the API server about one object."""
+    """One question of the API server about one object.
+
+    It is never changed. Frozen it is not, for that would take four times as long to make one, which is done for each review.
+    """
 
     uid: str
     kind: Kind
@@ -73,21 +81,22 @@ class AdmissionRequest:
     def with_object(self, obj: Object) -> AdmissionRequest:
         """Return the same question about another object: what a later rule sees after an earlier one changed it."""
         made = replace(self, object=obj)
-        object.__setattr__(made, "_json", self._json)
-        object.__setattr__(made, "_sort", self._sort)
+        made._json, made._sort = self._json, self._sort  # noqa: SLF001 - of our own kind
         return made
 
     @property
     def sort(self) -> str:
         """Return what resource rules look at, but for the name: equal for requests that the same rules know. Made once."""
         if not self._sort:
-            asked = self.request_resource
-            parts = (
-                *(self.resource.group, self.resource.version, self.resource.resource, self.sub_resource),
-                *((asked.group, asked.version, asked.resource) if asked else ("", "", "")),
-                *(self.request_sub_resource, self.operation, "n" if self.namespace else "", "n" if self.name else ""),
+            known, asked = self.resource, self.request_resource
+            group, version, resource = (asked.group, asked.version, asked.resource) if asked else ("", "", "")
+            self._sort = "\0".join(
+                (
+                    *(known.group, known.version, known.resource, self.sub_resource),
+                    *(group, version, resource, self.request_sub_resource),
+                    *(self.operation, "n" if self.namespace else "", "n" if self.name else ""),
+                )
             )
-            object.__setattr__(self, "_sort", "\0".join(parts))
         return self._sort
 
     def as_json(self) -> Object:
@@ -97,28 +106,32 @@ class AdmissionRequest:
         Source: apiserver pkg/admission/plugin/cel/compile.go (BuildRequestType) and its CreateAdmissionRequest.
         """
         if self._json is None:
-            object.__setattr__(self, "_json", self._as_json())
+            self._json = self._as_json()
         return self._json or {}
 
     def _as_json(self) -> Object:
-        kind, resource = self.request_kind or self.kind, self.request_resource or self.resource
-        sub_resource = self.request_sub_resource if self.request_resource else self.sub_resource
-        full: dict[str, Any] = {
-            "kind": {"group": self.kind.group, "version": self.kind.version, "kind": self.kind.kind},
-            "resource": _resource_json(self.resource),
-            "subResource": self.sub_resource,
-            "requestKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
-            "requestResource": _resource_json(resource),
-            "requestSubResource": sub_resource,
-            "name": self.name,
-            "namespace": self.namespace,
-            "operation": self.operation.value,
-            "userInfo": self.user.as_json(),
-            "dryRun": self.dry_run,
-            "options": self.options,
-        }
-        required = {"kind", "resource", "operation", "userInfo", "dryRun", "options"}
-        return {key: value for key, value in full.items() if key in required or value}
+        kind, resource = _kind_json(self.kind), _resource_json(self.resource)
+        asked_kind, asked = self.request_kind, self.request_resource
+        found: Object = {"kind": kind, "resource": resource}
+        if self.sub_resource:
+            found["subResource"] = self.sub_resource
+        found["requestKind"] = kind if asked_kind is None or asked_kind is self.kind else _kind_json(asked_kind)
+        found["requestResource"] = resource if asked is None or asked is self.resource else _resource_json(asked)
+        if sub_resource := self.request_sub_resource if asked else self.sub_resource:
+            found["requestSubResource"] = sub_resource
+        if self.name:
+            found["name"] = self.name
+        if self.namespace:
+            found["namespace"] = self.namespace
+        found["operation"] = self.operation.value
+        found["userInfo"] = self.user.as_json()
+        found["dryRun"] = self.dry_run
+        found["options"] = self.options
+        return found
+
+
+def _kind_json(kind: Kind) -> Object:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
 
 
 def _resource_json(resource: Resource) -> Object:

@@ -62,6 +62,8 @@ class Trail:
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
     audit_annotations: dict[str, str] = field(default_factory=dict)
+    is_plain: bool = field(default=False, compare=False)
+    """Every finding allows, without an exception, and there is nothing else: the same trail goes with many answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from webhook.cel import Budget, EvaluationError, Program
 from webhook.model.policies import Binding
@@ -30,8 +30,7 @@ Panels = dict[str, "Panel"]
 """By sort of request; to be kept by whoever keeps the policies."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Quick:
+class _Quick(NamedTuple):
     """A policy that may be seen to allow."""
 
     place: int
@@ -75,25 +74,25 @@ class Panel:
     def _left(self, run: Run, budget: Budget) -> set[int]:
         values, limit, half = run.values, self.limit, self.limit // 2
         left: set[int] = set()
-        for quick in self.quick:
-            if quick.constants is not None:
-                values["variables"] = quick.constants
-            elif quick.is_lazy:
-                run.turn_to(quick.head, quick.units)
-            refills = quick.refills
+        for place, programs, units, most_refills, head, constants, is_lazy in self.quick:
+            if constants is not None:
+                values["variables"] = constants
+            elif is_lazy:
+                run.turn_to(head, units)
+            refills = 0
             try:
-                for program in quick.programs:
+                for program in programs:
                     if budget.left < half:
                         budget.refill(limit)
-                        refills -= 1
+                        refills += 1
                     if program.evaluate(values, budget) is not True:
-                        left.add(quick.place)
+                        left.add(place)
                         break
             except EvaluationError:
-                left.add(quick.place)
+                left.add(place)
                 budget.refill(limit)
-            if refills < 0 or (quick.is_lazy and run.left < (quick.refills - refills + 1) * limit):
-                left.add(quick.place)
+            if refills > most_refills or (is_lazy and run.left < (refills + 1) * limit):
+                left.add(place)
         return left
 
 
@@ -122,7 +121,7 @@ def _panel(policies: Sequence[Bound], request: AdmissionRequest, limits: Evaluat
         limit=limit,
         quick=tuple(quick.values()),
         said=said,
-        answer=None if None in said else Admitted(trail=Trail(findings=findings)),
+        answer=None if None in said else Admitted(trail=Trail(findings=findings, is_plain=True)),
         everything=frozenset(quick),
     )
 

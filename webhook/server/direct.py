@@ -225,15 +225,19 @@ class DirectProtocol(GuardedProtocol):
             handler.end(incoming, abandoned=abandoned)
 
     def _rendered(self, reply: Reply) -> bytes:
-        content_type = "text/plain; charset=utf-8" if reply.media_type == "text/plain" else reply.media_type
-        fields = {"content-length": str(len(reply.body)), "content-type": content_type, **reply.headers}
-        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode("latin-1")
-        return b"".join((_first_lines(tuple(self.server_state.default_headers), reply.status), lines, b"\r\n", reply.body))
+        default, length = tuple(self.server_state.default_headers), len(reply.body)
+        if reply.headers:
+            return _head_of.__wrapped__(default, reply.status, reply.media_type, length, **reply.headers) + reply.body
+        return _head_of(default, reply.status, reply.media_type, length) + reply.body
 
 
-@lru_cache(maxsize=8)
-def _first_lines(default: tuple[tuple[bytes, bytes], ...], status: int) -> bytes:
-    return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % each for each in default)
+@lru_cache(maxsize=64)
+def _head_of(default: tuple[tuple[bytes, bytes], ...], status: int, media_type: str, length: int, **more: str) -> bytes:
+    """Return the head of an answer; usual ones are remembered, for they differ in their lengths and in the second only."""
+    content_type = "text/plain; charset=utf-8" if media_type == "text/plain" else media_type
+    fields = {"content-length": str(length), "content-type": content_type, **more}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode("latin-1")
+    return b"".join((STATUS_LINE[status], *(b"%b: %b\r\n" % each for each in default), lines, b"\r\n"))
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:

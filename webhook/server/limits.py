@@ -56,6 +56,8 @@ class InFlight:
 class Held:
     """What one review holds."""
 
+    __slots__ = ("_total", "size")
+
     def __init__(self, total: InFlight) -> None:
         self.size = 0
         self._total = total

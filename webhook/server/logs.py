@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TextIO
 import orjson
 import structlog
 
+_OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
 _LOG = structlog.get_logger(__name__)
 GUESTS_LEVEL = logging.WARNING  # uvicorn and aiohttp tell of each start and each odd request at INFO
 
@@ -84,8 +85,8 @@ class _Line:
     def rendered(self, event: structlog.typing.EventDict, level: str) -> bytes:
         """Return the line of an event, with its end."""
         event["level"] = level
-        event["timestamp"] = datetime.now(UTC).isoformat()[:-6] + "Z"
-        return orjson.dumps(event, default=str, option=orjson.OPT_APPEND_NEWLINE)
+        event["timestamp"] = datetime.now(UTC)
+        return orjson.dumps(event, default=str, option=_OPTIONS)
 
     def is_in_use(self) -> bool:
         """Tell whether nobody has put something in its place, as tests do that look at what is logged."""

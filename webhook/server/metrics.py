@@ -5,12 +5,12 @@ One registry, handed in: a test, or a process that serves and controls side by s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
 
-from webhook.model.verdicts import Finding
+from webhook.model.verdicts import Trail
 from webhook.server.tally import Tally
 
 # An allow takes a millisecond, the API server waits 10 s by default and 30 s at most.
@@ -107,9 +107,12 @@ class Metrics:
         """Count what one policy said of one object."""
         self._evaluations.add(policy, verdict)
 
-    def found(self, findings: Iterable[Finding]) -> None:
+    def found(self, trail: Trail) -> None:
         """Count all that the policies said of one object."""
-        self._evaluations.add_all([(finding.policy, finding.verdict) for finding in findings])
+        if trail.is_plain:
+            self._evaluations.add_bundle(trail, lambda: _said(trail))
+        else:
+            self._evaluations.add_all(_said(trail))
 
     def excepted(self, exception: str, policy: str) -> None:
         """Count a rule that was not applied because of an exception."""
@@ -171,6 +174,10 @@ class Metrics:
                 return OTHER
             self._kinds.add(kind)
         return kind
+
+
+def _said(trail: Trail) -> list[tuple[str, ...]]:
+    return [(finding.policy, finding.verdict) for finding in trail.findings]
 
 
 def _refusals(registry: CollectorRegistry) -> Counter:

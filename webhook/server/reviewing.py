@@ -29,7 +29,7 @@ from webhook.model.access import AccessQuestion, Answers, Told
 from webhook.model.objects import Object
 from webhook.model.policies import FailurePolicy
 from webhook.model.requests import Phase
-from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Reviewed, Unanswered, Verdict
+from webhook.model.verdicts import Admitted, Answer, Denied, Finding, Patched, Reviewed, Trail, Unanswered, Verdict
 from webhook.server.deadlines import Deadline, deadline_of
 from webhook.server.limits import Held, InFlight, UnreadError, receive_body
 from webhook.server.logs import say
@@ -54,9 +54,11 @@ class Reviewer(Protocol):
         failure_policy: FailurePolicy,
         expired: Callable[[], bool],
         answers: Answers | None = None,
+        levels: int | None = None,
     ) -> Reviewed | Unanswered:
         """Decide one decoded body; ReviewError if it is no review. May be called from a thread of the server.
 
+        It is nested no deeper than so many ``levels``, where that is known.
         With ``answers`` it may say what it must know first, unless they are closed, and is then asked again.
         """
 
@@ -99,6 +101,9 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+_NO_TRAIL = Trail()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What is sent, and what is said about it."""
@@ -106,7 +111,7 @@ class Outcome:
     reply: Reply
     verdict: str
     subject: Subject = Subject()
-    findings: tuple[Finding, ...] = ()
+    trail: Trail = _NO_TRAIL
 
 
 # Nobody is left to answer; the caller hung up or was cut off for being slow.
@@ -213,13 +218,26 @@ class ReviewHandler:
             document = _decode(body)
         except ReviewError as error:
             return _refused(error, Subject())
-        return self._judge(document, _subject_of(document), expired, answers)
+        return self._judge(document, _subject_of(document), expired, answers, levels=levels_of(body))
 
-    def _judge(self, document: Any, subject: Subject, expired: Callable[[], bool], answers: Answers | None) -> Outcome | Pending:
+    def _judge(
+        self,
+        document: Any,
+        subject: Subject,
+        expired: Callable[[], bool],
+        answers: Answers | None,
+        *,
+        levels: int | None = None,
+    ) -> Outcome | Pending:
         endpoint = self._endpoint
         try:
             reviewed = endpoint.reviewer.review(
-                document, phase=endpoint.phase, failure_policy=endpoint.failure_policy, expired=expired, answers=answers
+                document,
+                phase=endpoint.phase,
+                failure_policy=endpoint.failure_policy,
+                expired=expired,
+                answers=answers,
+                levels=levels,
             )
             if isinstance(reviewed, Unanswered):
                 assert answers is not None and not answers.closed  # noqa: S101, PT018 - nothing may be asked then
@@ -235,16 +253,16 @@ class ReviewHandler:
             reply=reply,
             verdict=_verdict_of(reviewed.answer),
             subject=subject,
-            findings=reviewed.answer.trail.findings,
+            trail=reviewed.answer.trail,
         )
 
     def _record(self, outcome: Outcome, seconds: float) -> None:
-        subject = outcome.subject
+        subject, trail = outcome.subject, outcome.trail
         self._metrics.answered(
             self._endpoint.path, seconds, operation=subject.operation, kind=subject.kind, verdict=outcome.verdict
         )
-        self._metrics.found(outcome.findings)
-        spoke = [each for each in outcome.findings if each.verdict is not Verdict.ALLOW or each.exception]
+        self._metrics.found(trail)
+        spoke = [] if trail.is_plain else [one for one in trail.findings if one.verdict is not Verdict.ALLOW or one.exception]
         for finding in spoke:
             if finding.exception:
                 self._metrics.excepted(finding.exception.name, finding.policy)
@@ -269,6 +287,11 @@ def _decode(body: bytes) -> Any:
         return orjson.loads(body)  # refuses more than 1,024 levels of nesting by itself
     except orjson.JSONDecodeError as error:
         raise ReviewError(f"the body is not JSON: {error.msg} at byte {error.pos}") from error
+
+
+def levels_of(body: bytes) -> int:
+    """Return how deep JSON is nested at most: no deeper than it has brackets."""
+    return body.count(b"{") + body.count(b"[")
 
 
 def _refused(error: ReviewError, subject: Subject) -> Outcome:
@@ -322,6 +345,8 @@ def _mapping(value: Any, key: str) -> Object:
 
 def _word(value: Any) -> str:
     """Return text that is safe to log: short, of one line, without escape sequences."""
+    if type(value) is str and len(value) <= WORD_LIMIT and value.isprintable():
+        return value
     text = value[:WORD_LIMIT] if isinstance(value, str) else ""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 

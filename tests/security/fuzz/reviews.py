@@ -28,7 +28,7 @@ from webhook.policies import PolicyStore, SourceFile, bundled_policies, load_pol
 from webhook.policies.files import Sources
 from webhook.policies.load import compile_sources
 from webhook.rules.match import is_exempt
-from webhook.server.reviewing import _decode, _subject_of
+from webhook.server.reviewing import _decode, _subject_of, levels_of
 from webhook.settings import EvaluationSettings
 
 EVERYTHING = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}
@@ -65,7 +65,7 @@ class Target:
             return refused(error)
         _subject_of(document)
         phase, failure_policy = PATHS[sum(data[-8:]) % len(PATHS)]
-        answer = reviewed(self._shipped, document, phase, failure_policy)
+        answer = reviewed(self._shipped, document, phase, failure_policy, levels=levels_of(data))
         if answer is None:
             return None
         orjson.dumps(answer.document)
@@ -105,10 +105,12 @@ def reviewer_of(policies: PolicySet) -> LiveReviewer:
     return LiveReviewer(store, lambda: EMPTY_SNAPSHOT, lambda: capabilities, limits=limits, invents_namespaces=True)
 
 
-def reviewed(reviewer: LiveReviewer, document: Any, phase: Phase, failure_policy: FailurePolicy) -> Reviewed | None:
+def reviewed(
+    reviewer: LiveReviewer, document: Any, phase: Phase, failure_policy: FailurePolicy, *, levels: int | None = None
+) -> Reviewed | None:
     """Return what came of a review, or None for a refusal."""
     try:
-        answer = reviewer.review(document, phase=phase, failure_policy=failure_policy, expired=lambda: False)
+        answer = reviewer.review(document, phase=phase, failure_policy=failure_policy, expired=lambda: False, levels=levels)
     except ReviewError as error:
         refused(error)
         return None
