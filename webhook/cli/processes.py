@@ -10,7 +10,6 @@ import click
 import uvloop
 
 from webhook.admission import NamespaceScope
-from webhook.cli.allocating import give_back_large_blocks
 from webhook.cli.authentication import authentication_of, authentication_options
 from webhook.cli.cluster_process import ClusterProcess, Plan
 from webhook.cli.options import (
@@ -179,5 +178,4 @@ def _serving(options: dict[str, Any]) -> dict[str, Any]:
 
 def _run(plan: Plan, options: dict[str, Any]) -> None:
     configure_logging(json=options["log_format"] == "json")
-    give_back_large_blocks()
     uvloop.run(ClusterProcess(plan).run())

@@ -42,7 +42,6 @@ _SENTENCES: tuple[tuple[str, Level, str], ...] = (
         Level.WARNING,
         "Match conditions that can never hold for what the policy matches, or a selector that nothing fits.",
     ),
-    ("no-policy", Level.WARNING, "No policy, binding or exception is among the files: most likely the path is wrong."),
     ("no-message", Level.WARNING, "A validation has no message of its own."),
     ("not-exportable", Level.NOTE, "The API server cannot load the policy: it needs Gangwarden."),
     ("null-object", Level.WARNING, "An expression reads `object` on DELETE or `oldObject` on CREATE, where it is null."),
