@@ -4,6 +4,7 @@
   - UsageError        the person at the command line: a flag or a path is wrong
     - OutputError     … or nobody reads what is printed, or the disk is full
   - PolicyError       a policy author must edit a file (has path, line, field)
+    - PathError       … or whoever named the path, because there is nothing to edit
     - CasesError      … or a file of test cases
   - InputError        the owner of a manifest must mend it (has source and document)
   - ReviewError       the caller of the webhook sent what we cannot read (has an HTTP status)
@@ -65,6 +66,14 @@ class PolicyError(GangwardenError):
     def each(self) -> tuple[PolicyError, ...]:
         """Return the single errors that this one is made of."""
         return (self,)
+
+
+class PathError(PolicyError):
+    """A path leads to no policy at all, so that it is the path that must be mended."""
+
+    def advice(self) -> str:
+        """Say nothing: no file is there to edit."""
+        return ""
 
 
 class PolicySetError(PolicyError):

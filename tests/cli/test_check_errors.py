@@ -190,3 +190,13 @@ def test_a_file_that_may_not_be_read_is_told(gangwarden: Gangwarden, write: Writ
     monkeypatch.setattr("webhook.policies.files.read_limited", refuse)
     result = gangwarden("check", "-p", policies, manifest)
     assert (result.exit_code, result.stderr) == (3, "error: p.yaml: cannot be read: Permission denied\nEdit p.yaml.\n")
+
+
+@pytest.mark.parametrize("held", [pytest.param(json.dumps(JOB), id="a Job"), pytest.param(yaml_of(binding()), id="a binding")])
+def test_a_path_of_policies_that_holds_none_exits_with_3(held: str, gangwarden: Gangwarden, write: Write) -> None:
+    write("wrong/job.yaml", held)
+    result = gangwarden("check", "-p", "wrong", write("job.yaml", JOB))
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        3, "", "error: wrong: no policy is there, so nothing would be judged: look at the path (-p)\n",
+    )  # fmt: skip
+    assert gangwarden("check", "-p", "wrong", "-p", write("p.yaml", POLICY), "job.yaml").exit_code == 0

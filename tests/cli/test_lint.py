@@ -27,6 +27,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: enough-pods}
 spec: {policyName: enough-pods, validationActions: [Deny]}
 """
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n"
 CARELESS = GOOD.replace("parallelism", "completions")
 BROKEN = GOOD.replace("parallelism > 1", "parallelism >> 1").replace("message", "mesage")
 
@@ -54,6 +55,8 @@ def lint(file: Path, *arguments: str, text: str = "") -> Result:
         (GOOD.replace("[Deny]", "[Deny]}\n---\n{"), (), 3),
         ("{}", (), 3),
         (GOOD, ("--fail-on", "note"), 2),
+        (JOB, (), 0),
+        (JOB, ("--fail-on", "warning"), 1),
     ],
 )
 def test_exit_codes(file: Path, text: str, arguments: tuple[str, ...], code: int) -> None:
@@ -133,3 +136,9 @@ def test_the_shipped_policies_are_in_order(folder: str) -> None:
         "not-exportable",
         "ignored-failures",
     }
+
+
+def test_a_path_without_any_policy_is_told_and_one_with_a_binding_alone_is_not(file: Path) -> None:
+    told = f"{file}: warning: no policy, binding or exception is in {file}, so nothing was looked at: is this the right path?"
+    assert told in lint(file, text=JOB).stdout.replace("\n", " ")
+    assert "no-policy" not in lint(file, text=GOOD.partition("---")[2]).stdout

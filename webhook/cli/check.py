@@ -29,6 +29,7 @@ from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.collecting import collect_seldom
 from webhook.cli.offline import Offline, check_types, load_offline, vanishing_fields
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
+from webhook.errors import PathError
 from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
@@ -98,7 +99,10 @@ def _print(results: Sequence[Result], output: str, failing: Sequence[Verdict]) -
 
 
 def _policies(paths: Sequence[str], unbound: str, params: str | None, now: datetime | None) -> tuple[PolicySet, tuple[str, ...]]:
-    policies = served_policies(load_policies(paths or (bundled_policies(),), now=now))
+    loaded = load_policies(paths or (bundled_policies(),), now=now)
+    if not (loaded.validating or loaded.mutating or loaded.workload):
+        raise PathError("no policy is there, so nothing would be judged: look at the path (-p)", path=", ".join(paths))
+    policies = served_policies(loaded)
     if params:
         added = [manifest.object for manifest in load_manifests([params])]
         known = [obj for objects in policies.params.objects.values() for obj in objects]

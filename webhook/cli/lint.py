@@ -34,6 +34,7 @@ from webhook.reports.advice import diagnostics_json, print_costs, print_diagnost
 from webhook.settings import ReloadSettings
 
 _EXPIRY = "exception-expiry"
+_NOTHING = "no-policy"
 
 
 @click.command("lint")
@@ -80,10 +81,25 @@ def lint(paths: Sequence[str], *, now: datetime | None = None) -> Linted:
         names=_names(contents),
     )
     ledger, broken = measure(paths, examined.policies)
-    found = [*map(_refusal, (*examined.errors, *broken)), *_expiries(examined, moment), *advise(matter), *cost_advice(ledger)]
+    found = [
+        *_nothing(paths, examined),
+        *map(_refusal, (*examined.errors, *broken)),
+        *_expiries(examined, moment),
+        *advise(matter),
+        *cost_advice(ledger),
+    ]
     order = {Level.ERROR: 0, Level.WARNING: 1, Level.NOTE: 2}
     ordered = sorted(found, key=lambda one: (one.file, one.line, one.column, order[one.level]))
     return Linted(sources=sources, examined=examined, diagnostics=tuple(ordered), costs=ledger.costs())
+
+
+def _nothing(paths: Sequence[str], examined: Examined) -> Iterator[Diagnostic]:
+    """Complain when there was nothing to look at: a wrong path would be praised for ever."""
+    contents = examined.contents
+    policies = contents.validating or contents.mutating or contents.workload
+    if not (policies or contents.bindings or contents.exceptions or examined.errors):
+        message = f"no policy, binding or exception is in {', '.join(paths)}, so nothing was looked at: is this the right path?"
+        yield Diagnostic(level=ADVICE[_NOTHING].level, rule=_NOTHING, message=message, file=paths[0])
 
 
 def _names(contents: Contents) -> dict[str, frozenset[str]]:

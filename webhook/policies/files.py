@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from webhook.errors import PolicyError
+from webhook.errors import PathError, PolicyError
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _FOLDERS_DEEP = 32
@@ -51,7 +51,7 @@ def read_sources(paths: Sequence[str | Path], *, limit_bytes: int) -> Sources:
             errors.append(PolicyError(str(error), path=str(path)))
     if not files and not errors:
         where = ", ".join(map(str, paths))
-        errors.append(PolicyError(f"no file ({', '.join(SUFFIXES)}) is there", path=where))
+        errors.append(PathError(f"no file ({', '.join(SUFFIXES)}) is there", path=where))
     return Sources(tuple(files), tuple(errors), _revision(files, errors))
 
 
@@ -76,7 +76,7 @@ def _found(paths: Iterable[str | Path], errors: list[PolicyError]) -> Iterator[P
     seen: set[str] = set()
     for given in map(Path, paths):
         if not given.exists():
-            errors.append(PolicyError("there is no such file or folder", path=str(given)))
+            errors.append(PathError("there is no such file or folder", path=str(given)))
             continue
         for path in _walk(given, 0, errors) if given.is_dir() else [given]:  # a pipe, as <(helm template …), is no file
             real = os.path.realpath(path)

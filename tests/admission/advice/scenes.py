@@ -602,6 +602,8 @@ WIRING = (
     Scene("a policy that is bound", "policy-without-binding", LONE % ("", "exmaple")),
     Scene("params for a policy that takes none", "param-ref-unused", LONE % (REFERENCE, "exmaple"), speaks=True),
     Scene("no params for a policy that takes none", "param-ref-unused", ""),
+    Scene("no policy at all", "no-policy", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: example}", speaks=True),
+    Scene("a policy", "no-policy", ""),
     Scene(
         "no params for a policy that reads them",
         "param-ref-missing",

@@ -43,6 +43,7 @@ _SENTENCES: tuple[tuple[str, Level, str], ...] = (
         "Match conditions that can never hold for what the policy matches, or a selector that nothing fits.",
     ),
     ("no-message", Level.WARNING, "A validation has no message of its own."),
+    ("no-policy", Level.WARNING, "No policy, binding or exception is among the files: most likely the path is wrong."),
     ("not-exportable", Level.NOTE, "The API server cannot load the policy: it needs Gangwarden."),
     ("null-object", Level.WARNING, "An expression reads `object` on DELETE or `oldObject` on CREATE, where it is null."),
     ("param-not-found", Level.NOTE, "A binding names a param that is not among the params of this kind in the files."),
