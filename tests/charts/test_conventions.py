@@ -115,6 +115,22 @@ def test_pods_open_connections_to_the_api_server_only(default: list[Object], eve
     assert len(rules["ingress"][0]["from"]) == 2, "callers, and who reads metrics at the same port"
 
 
+@pytest.mark.parametrize("sources", [[], [{"podSelector": {"matchLabels": {"role": "operator"}}}]], ids=["nobody", "operators"])
+def test_a_webhook_tells_its_status_where_that_is_asked_for_and_to_those_who_are_named(
+    default: list[Object], sources: list[Object]
+) -> None:
+    opened = render({"webhook": {"statusPort": 9445}, "networkPolicy": {"statusFrom": sources}})
+    (container,) = pod_specs(opened)[WEBHOOK]["containers"]
+    assert "--status-port=9445" in container["args"]
+    assert {"name": "status", "containerPort": 9445} in container["ports"]
+    assert {"name": "status", "port": 9445, "targetPort": "status"} in named(opened, "Service", "gangwarden")["spec"]["ports"]
+    rules = named(opened, "NetworkPolicy", WEBHOOK)["spec"]["ingress"]
+    at_status = {"ports": [{"protocol": "TCP", "port": 9445}], "from": sources}
+    assert [rule for rule in rules if rule["ports"][0]["port"] != 9443] == ([at_status] if sources else [])
+    assert "status" not in json.dumps([named(default, kind, WEBHOOK) for kind in ("Deployment", "NetworkPolicy")])
+    assert "status" not in json.dumps(named(default, "Service", "gangwarden"))
+
+
 def selected(objects: list[Object], name: str, policies: list[Object]) -> bool:
     """Tell whether the pods of a Deployment or Job are selected by exactly one of the policies."""
     template = next(one for one in objects if one["kind"] in ("Deployment", "Job") and one["metadata"]["name"] == name)
