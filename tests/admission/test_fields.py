@@ -51,6 +51,18 @@ def test_fields_of_kinds_that_we_do_not_know_are_left_alone() -> None:
         ("metadata", [], "metadata must be a mapping, not a list"),
         ("spec.template", "x", "spec.template must be a mapping, not text"),
         ("spec.template.spec.hostNetwork", "yes", "spec.template.spec.hostNetwork must be true or false, not text"),
+        ("spec.parallelism", 4.5, "spec.parallelism must be a whole number of at most 64 bits, not the number 4.5"),
+        ("spec.parallelism", 2**63, f"spec.parallelism must be a whole number of at most 64 bits, not the number {2**63}"),
+        ("spec.parallelism", True, "spec.parallelism must be a whole number of at most 64 bits, not true"),
+        ("spec.parallelism", float("nan"), "spec.parallelism must be a whole number of at most 64 bits, not the number nan"),
+        ("spec.backoffLimit", "x", "spec.backoffLimit must be a whole number of at most 64 bits, not text"),
+        ("spec.suspend", "yes", "spec.suspend must be true or false, not text"),
+        ("spec.completionMode", 1, "spec.completionMode must be text, not the number 1"),
+        (
+            "spec.podFailurePolicy",
+            {"rules": [{"onExitCodes": {"values": [1, 1.5]}}]},
+            "spec.podFailurePolicy.rules[0].onExitCodes.values[1] must be a whole number of at most 64 bits, not the number 1.5",
+        ),
         ("spec.template.spec.nodeSelector", {"a": 1.5}, "spec.template.spec.nodeSelector[a] must be text, not the number 1.5"),
         (
             "spec.template.spec.containers",
@@ -76,6 +88,10 @@ def test_a_value_of_another_type_than_its_field_is_told(path: str, value: Any, t
         ("spec.template.spec.containers", [CONTAINER | {"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}]),
         ("spec.template.spec.containers", [CONTAINER | {"livenessProbe": {"httpGet": {"port": "http"}}}]),
         ("spec.template.spec.volumes", None),
+        ("spec.parallelism", None),
+        ("spec.parallelism", 4.0),
+        ("spec.activeDeadlineSeconds", 2**63 - 1),
+        ("spec.template.spec.securityContext", {"supplementalGroups": [1, None, 2.0], "runAsUser": -(2**63)}),
     ],
 )
 def test_null_is_as_good_as_absent_and_either_form_will_do(path: str, value: Any) -> None:
@@ -105,6 +121,11 @@ def test_what_the_api_server_itself_writes_has_neither() -> None:
         ("spec.template.spec.volumes", [{"name": 1}], False),
         ("spec.template.spec.volumes", [{"name": "data"}, None], True),
         ("spec.template.spec.volumes", {}, False),
+        ("spec.parallelism", 4, True),
+        ("spec.parallelism", 4.5, False),
+        ("spec.parallelism", 2**63, False),
+        ("spec.template.spec.securityContext.supplementalGroups", [1, None], True),
+        ("spec.template.spec.securityContext.supplementalGroups", [2**63], False),
     ],
 )
 def test_the_quick_look_agrees_with_what_would_be_said(path: str, value: Any, regular: bool) -> None:
@@ -115,3 +136,13 @@ def test_the_quick_look_agrees_with_what_would_be_said(path: str, value: Any, re
 
 def test_of_a_kind_that_we_do_not_know_the_quick_look_says_nothing() -> None:
     assert not has_regular_fields({"apiVersion": "example.com/v1", "kind": "Thing"})
+
+
+def test_the_types_of_a_group_are_known_too() -> None:
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "spec": {"schedulingPolicy": {"gang": {"minCount": "4"}}},
+    }
+    told = "spec.schedulingPolicy.gang.minCount must be a whole number of at most 64 bits, not text"
+    assert list(wrong_types(group)) == [told]

@@ -89,6 +89,11 @@ def test_all_that_is_wrong_with_the_policies_is_told_at_once(gangwarden: Gangwar
             "bad.yaml#0:1: metadata.annotations[gangwarden.dev/min-count] must be text, not the number 3",
             id="a number where text is wanted",
         ),
+        pytest.param(
+            json.dumps(job().at("spec.parallelism", 4.5).build()),
+            "bad.yaml#0:1: spec.parallelism must be a whole number of at most 64 bits, not the number 4.5",
+            id="half a pod",
+        ),
         pytest.param("", "bad.yaml: the file is empty", id="nothing"),
         pytest.param(
             "apiVersion: v1\nkind: List\nitems: [{kind: Pod}]\n", "bad.yaml#0:3: items[0].apiVersion: required", id="a bad item"

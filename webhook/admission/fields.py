@@ -9,23 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from webhook.admission.scalars import INTEGERS, Form, form_of, is_fitting, is_whole
 from webhook.admission.shapes import Field, fields_of, type_of
 from webhook.model.objects import Object
 
 _METADATA = "ObjectMeta"
-_FORMS: Mapping[str, tuple[tuple[type, ...], str]] = MappingProxyType(
-    {
-        "s": ((str,), "text"),
-        "i": ((int, float, str), "a number"),  # text, because the table has IntOrString among them
-        "b": ((bool,), "true or false"),
-        "q": ((str, int, float), "a quantity"),
-    }
-)
 _NULL = type(None)
-_STRUCT: tuple[tuple[type, ...], str] = ((dict,), "a mapping")
+_STRUCT, _LIST = Form((dict,), "a mapping"), Form((list,), "a list")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +43,18 @@ class _Form(NamedTuple):
     types: frozenset[type] | None
     """What a value may be; None: a struct, or anything."""
     struct: str
+    is_whole: bool
+    """Whether it holds whole numbers, which may be too large."""
 
 
 @cache
 def _forms_of(type_name: str) -> Mapping[str, _Form]:
     found = {}
     for name, field in fields_of(type_name).items():
-        types = frozenset((*_FORMS[field.shape][0], _NULL)) if field.shape in _FORMS else None
+        taken = form_of(type_name, field)
+        types = frozenset((*taken.types, _NULL)) if taken else None
         around = {"[]": list, "{}": dict}.get(field.around)
-        found[name] = _Form(around, types, "" if types or field.shape == "x" else field.shape)
+        found[name] = _Form(around, types, "" if types or field.shape == "x" else field.shape, is_whole(taken))
     return found
 
 
@@ -100,21 +95,21 @@ def _further(type_name: str, keys: tuple[str, ...], types: tuple[type, ...]) -> 
             raise _OddError
         if kind is _NULL:
             continue
-        if form.around is not None or form.struct:
-            found.append((key, form))
-        elif form.types and kind not in form.types:
+        if form.around is None and form.types and kind not in form.types:
             raise _OddError
+        if form.around is not None or form.struct or form.is_whole:
+            found.append((key, form))
     return tuple(found)
 
 
 def _fits(value: Any, form: _Form) -> bool:
     if form.around is None:
-        return _is_regular(form.struct, value)
+        return value in INTEGERS if form.is_whole else _is_regular(form.struct, value)
     if not isinstance(value, form.around):
         return False
     items = value if form.around is list else value.values()
     if form.types:
-        return form.types.issuperset(map(type, items))
+        return form.types.issuperset(map(type, items)) and (not form.is_whole or all(n is None or n in INTEGERS for n in items))
     return not form.struct or all(_is_regular(form.struct, item) for item in items)
 
 
@@ -136,9 +131,9 @@ def wrong_types(obj: Object) -> Iterator[str]:
         return
     if has_regular_fields(obj):
         return
-    for _, path, key, field, value in _visit(type_name, obj, ""):
+    for owner, path, key, field, value in _visit(type_name, obj, ""):
         if field is not None:
-            yield from _misfits(field, value, _below(path, key))
+            yield from _misfits(owner, field, value, _below(path, key))
 
 
 def has_regular_metadata(obj: Object) -> bool:
@@ -152,9 +147,9 @@ def wrong_metadata(obj: Object) -> Iterator[str]:
     if has_regular_metadata(obj):
         return
     yield from _misfit(_STRUCT, metadata, "metadata")
-    for _, path, key, field, value in _visit(_METADATA, metadata, "metadata"):
+    for owner, path, key, field, value in _visit(_METADATA, metadata, "metadata"):
         if field is not None:
-            yield from _misfits(field, value, _below(path, key))
+            yield from _misfits(owner, field, value, _below(path, key))
 
 
 def _visit(type_name: str, value: Any, path: str) -> Iterator[tuple[str, str, str, Field | None, Any]]:
@@ -170,21 +165,21 @@ def _visit(type_name: str, value: Any, path: str) -> Iterator[tuple[str, str, st
                 yield from _visit(field.shape, inner, place)
 
 
-def _misfits(field: Field, value: Any, path: str) -> Iterator[str]:
-    around = {"[]": ((list,), "a list"), "{}": _STRUCT}.get(field.around)
+def _misfits(owner: str, field: Field, value: Any, path: str) -> Iterator[str]:
+    around = {"[]": _LIST, "{}": _STRUCT}.get(field.around)
     wrong = list(_misfit(around, value, path)) if around else []
     yield from wrong
-    if field.shape == "x" or wrong:
+    taken = _STRUCT if field.is_struct else form_of(owner, field)
+    if taken is None or wrong:
         return
     for place, element in _elements(field, value, path):
-        yield from _misfit(_STRUCT if field.is_struct else _FORMS[field.shape], element, place)
+        yield from _misfit(taken, element, place)
 
 
-def _misfit(form: tuple[tuple[type, ...], str], value: Any, path: str) -> Iterator[str]:
-    """Complain about one value; null is as good as absent, and a boolean is no number though Python says so."""
-    types, name = form
-    if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and bool not in types)):
-        yield f"{path} must be {name}, not {_named(value)}"
+def _misfit(taken: Form, value: Any, path: str) -> Iterator[str]:
+    """Complain about one value; null is as good as absent."""
+    if value is not None and not is_fitting(value, taken):
+        yield f"{path} must be {taken.words}, not {_named(value)}"
 
 
 def _elements(field: Field, value: Any, path: str) -> Iterator[tuple[str, Any]]:

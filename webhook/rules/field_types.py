@@ -16,7 +16,7 @@ from webhook.cel.types import Type
 from webhook.model.objects import Kind
 from webhook.rules._field_types_table import FIELDS
 from webhook.rules.problems import RuleProblem
-from webhook.rules.schema import Anything, ListOf, MapOf, Scalar, Shape, Struct, fields_of, shape_of
+from webhook.rules.schema import Anything, ListOf, MapOf, Scalar, Shape, Struct, fields_of, is_known, shape_of
 
 _LETTERS = {
     "*": types.DYN,
@@ -44,6 +44,19 @@ def object_type(kind: Kind, *, exact: bool = False) -> Type | None:
     except RuleProblem:
         return None
     return _struct(shape.name, kind.kind, exact=exact) if isinstance(shape, Struct) else None
+
+
+def scalar_type(struct: str, name: str) -> Type | None:
+    """Return the type of a field's values, or of those in its list or map, if it is text, a whole number or a boolean.
+
+    None for all others, and for structs and fields that the table does not have.
+    """
+    shape = fields_of(Struct(struct)).shapes.get(name) if is_known(struct) else None
+    while isinstance(shape, ListOf | MapOf):
+        shape = shape.element
+    if not isinstance(shape, Scalar) or shape.name == "any" or _letters().get(struct, {}).get(name):
+        return None
+    return _SCALARS[shape.name]
 
 
 class _Fields(Mapping[str, Type]):

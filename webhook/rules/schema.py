@@ -100,6 +100,11 @@ def known_kinds() -> tuple[Kind, ...]:
     return tuple(Kind.parse(*name.split(" ")) for name in _kinds())
 
 
+def is_known(name: str) -> bool:
+    """Tell whether the table has a struct of this name."""
+    return name in _types()
+
+
 def fields_of(struct: Struct) -> Fields:
     """Return the fields of a struct."""
     return _fields(struct.name)
