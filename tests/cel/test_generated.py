@@ -168,6 +168,7 @@ TEXTS = [
     "object.all(k, v, params.exists(l, w, k >= l || v.a == w.a || params.b == v))",
     "object.exists(x, params.a.exists(a, a == x.a) ? params.b == x.b : params.c.exists(c, c == x.c))",
     "object.all(x, params.?a.b.orValue(x.a) == x.a || x.?a.optMap(a, params.b == a).orValue(false))",
+    "object.all(x, x.b.matches('^[a-z]+') && params.a.matches('^[a-z]([a-z]*[0-9])?$') || x.b.matches(params.b))",
     # what is read once for several terms
     "has(object.a) && has(object.a.b) && has(object.a.b.c) && object.a.b.c == params.a.b && object.a.b.c != params.a.b",
     "object.a.b == 'a' || has(object.a.b) || object.a.b.startsWith('a') || size(object.a.b) > 1 || object.a.b + 'b' == params",

@@ -15,6 +15,7 @@ from webhook.cel.generate.ways import is_optional_node, walk_optional
 from webhook.cel.generate.writer import NotGenerated
 from webhook.cel.library import regex
 from webhook.cel.library.regex import compile_pattern
+from webhook.cel.library.regex_plain import compile_plain
 from webhook.cel.syntax import Call, Constant, Node
 from webhook.cel.types import Kind, Type
 
@@ -185,6 +186,9 @@ def _emit_search(emitter: Emitter, name: str, text: Value, pattern: str) -> Valu
     require(emitter, text, types.STRING)
     emitter.pay(f"(len({text.text}) + 10) // 10 * {(len(pattern) + 3) // 4}")
     emitter.look()
+    plain = compile_plain(pattern) if name == "matches" else None
+    if plain is not None:
+        return Value(f"({emitter.refer(plain.match, 'MATCHES')}({text.text}) is not None)", types.BOOL)
     compiled = emitter.refer(compile_pattern(pattern), "PATTERN")
     search = emitter.refer(regex.matches if name == "matches" else regex.find, "SEARCH")
     return emitter.atom(Value(f"{search}({compiled}, {text.text})", types.BOOL if name == "matches" else types.STRING))
