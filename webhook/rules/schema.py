@@ -105,6 +105,11 @@ def is_known(name: str) -> bool:
     return name in _types()
 
 
+def unlisted_groups() -> frozenset[str]:
+    """Return the groups of built-in kinds that the table leaves out."""
+    return _NOT_IN_THE_TABLE
+
+
 def fields_of(struct: Struct) -> Fields:
     """Return the fields of a struct."""
     return _fields(struct.name)

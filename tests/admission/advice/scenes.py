@@ -11,6 +11,7 @@ PODS_AND_JOBS = """{resourceRules: [
 SELECTOR = """matchConstraints:
   objectSelector: {matchExpressions: [%s]}
   resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]"""
+RULE = "matchConstraints: {resourceRules: [{apiGroups: %s}]}"
 ANY_JOB = "{resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: ['*'], resources: [jobs]}]}"
 
 
@@ -602,6 +603,34 @@ WIRING = (
     Scene("a policy that is bound", "policy-without-binding", LONE % ("", "exmaple")),
     Scene("params for a policy that takes none", "param-ref-unused", LONE % (REFERENCE, "exmaple"), speaks=True),
     Scene("no params for a policy that takes none", "param-ref-unused", ""),
+    *(
+        Scene(sentence, "unknown-resource", RULE % rule, speaks=True, says=says)
+        for sentence, rule, says in (
+            ("the singular", "[batch], apiVersions: [v1], operations: [CREATE], resources: [job]", "did you mean jobs?"),
+            ("a kind", "[batch], apiVersions: [v1], operations: [CREATE], resources: [Job]", "did you mean jobs?"),
+            (
+                "a group of its own",
+                "[''], apiVersions: [v1], operations: [CREATE], resources: [jobs]",
+                "it is in API group batch",
+            ),
+            ("a letter too few", "[bach], apiVersions: [v1], operations: [CREATE], resources: [jobs]", "did you mean batch?"),
+            ("a letter too many", "[battch], apiVersions: [v1], operations: [CREATE], resources: [jobs]", "did you mean batch?"),
+            ("two letters that changed places", "[bacth], apiVersions: [v1], operations: [CREATE], resources: [jobs]", "batch?"),
+            ("the core group by a name", "[core], apiVersions: [v1], operations: [CREATE], resources: [pods]", 'is written ""'),
+            ("a version", "[batch], apiVersions: [v1beta9], operations: [CREATE], resources: [jobs]", "has only v1"),
+        )
+    ),
+    *(
+        Scene(sentence, "unknown-resource", RULE % rule)
+        for sentence, rule in (
+            ("a subresource", "[''], apiVersions: [v1], operations: [CREATE], resources: [pods/eviction, 'pods/*', '*/scale']"),
+            ("resources of several groups", "['', batch], apiVersions: [v1], operations: [CREATE], resources: [pods, jobs]"),
+            ("custom resources", "[jobset.x-k8s.io, batch], apiVersions: ['*'], operations: [CREATE], resources: [jobsets]"),
+            ("an older version as well", "[batch], apiVersions: [v1, v1beta1], operations: [CREATE], resources: [cronjobs]"),
+            ("a group without a schema here", "[certificates.k8s.io], apiVersions: [v1], operations: [CREATE], resources: [x]"),
+            ("a group of somebody's own", "[apps.example.com], apiVersions: [v1], operations: [CREATE], resources: [job]"),
+        )
+    ),
     Scene("no policy at all", "no-policy", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: example}", speaks=True),
     Scene("a policy", "no-policy", ""),
     Scene(

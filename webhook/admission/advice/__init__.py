@@ -19,6 +19,7 @@ from webhook.admission.advice.costs import Cost, CostLedger, cost_advice
 from webhook.admission.advice.ignoring import IGNORE, ignored_rules, unknown_ignored
 from webhook.admission.advice.pods import pod_advice
 from webhook.admission.advice.reading import reading_advice
+from webhook.admission.advice.resources import resource_advice
 from webhook.admission.advice.selecting import selector_advice
 from webhook.admission.advice.subject import Subject, exceptions_of, subjects_of
 from webhook.admission.advice.tenants import exception_advice, tenant_advice
@@ -47,6 +48,7 @@ _RULES = (
     typing_advice,
     condition_advice,
     selector_advice,
+    resource_advice,
     pod_advice,
     tenant_advice,
     wiring_advice,

@@ -58,6 +58,7 @@ _SENTENCES: tuple[tuple[str, Level, str], ...] = (
         "A field that objects of a matched kind do not have, as the API server says in the status.",
     ),
     ("unknown-lint-rule", Level.WARNING, "The annotation `gangwarden.dev/lint-ignore` names a rule that there is not."),
+    ("unknown-resource", Level.WARNING, "A rule names a resource, group or version that Kubernetes does not have."),
     ("unused-params", Level.WARNING, "A policy has a paramKind that no expression reads."),
     ("unused-variable", Level.WARNING, "A variable that no expression reads."),
 )

@@ -120,6 +120,15 @@ def _has_version(rule: ResourceRule, kind: Kind) -> bool:
 
 
 @cache
+def resources_by_group() -> dict[str, frozenset[str]]:
+    """Return the resources of the API groups of which the table of schemas has kinds."""
+    found: dict[str, set[str]] = {}
+    for group, resource in _kinds_by_resource():
+        found.setdefault(group, set()).add(resource)
+    return {group: frozenset(names) for group, names in found.items()}
+
+
+@cache
 def _kinds_by_resource() -> dict[tuple[str, str], tuple[Kind, ...]]:
     found: dict[tuple[str, str], tuple[Kind, ...]] = {}
     for kind in known_kinds():
