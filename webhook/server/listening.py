@@ -81,6 +81,8 @@ class Listener:
         self._socket, self._make, self._crowd, self._told, self._limit = listening, make, crowd, told, handshakes
         self._context, self._patience = context, patience_seconds if context else None
         self._joining: dict[asyncio.Task[None], socket.socket] = {}
+        self.accepted = 0
+        """How many connections there have been."""
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._resume()
@@ -118,6 +120,7 @@ class Listener:
                 self._pause(error)
                 return
             accepted.setblocking(False)
+            self.accepted += 1
             self._make_room()
             task = self._loop.create_task(self._join(accepted))
             self._joining[task] = accepted

@@ -23,6 +23,7 @@ from webhook.server.direct import DirectProtocol
 from webhook.server.listening import Listener, connection_limits, listen
 from webhook.server.metrics import Metrics
 from webhook.server.protocol import GuardedConfig
+from webhook.server.returning import return_memory
 from webhook.settings import ServingSettings
 
 
@@ -46,11 +47,12 @@ async def serve(
         metrics.connections_are(lambda: len(crowd))
     told = metrics.connection_closed if metrics else _unheard
     server = _Server(GuardedConfig(app, context, serving, stop, crowd=crowd, told=told), started, handshakes)
-    leaving = asyncio.create_task(server.leave())
+    beside = [asyncio.create_task(server.leave()), asyncio.create_task(return_memory(server.gone))]
     try:
         await server.serve()
     finally:
-        leaving.cancel()
+        for task in beside:
+            task.cancel()
         server.close()
 
 
@@ -107,6 +109,10 @@ class _Server(uvicorn.Server):
         ]
         self.started = True
         self._tell(self.servers[0].port)
+
+    def gone(self) -> int:
+        """Return how many connections there have been and are no more."""
+        return sum(listener.accepted for listener in self.servers) - len(self.config.crowd)
 
     async def leave(self) -> None:
         """Wait for ``stop``, let callers notice, and end."""
