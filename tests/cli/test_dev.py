@@ -100,6 +100,20 @@ def test_what_cannot_start_is_told(files: dict[str, str], code: int, told: str, 
     assert (result.exit_code, told in result.output) == (code, True)
 
 
+def test_a_policy_that_nothing_binds_is_told_for_it_denies_nothing(gangwarden: Gangwarden, write: Write) -> None:
+    write("jobs/policies/p.yaml", validating("sizes", "false"))
+    write("jobs/a.yaml", job("a").build())
+    result = gangwarden("dev", "--once", "jobs")
+    assert result.exit_code == 0
+    assert "'sizes' has no binding: in a cluster it does nothing" in result.stdout.replace("\n", " ")
+
+
+def test_a_folder_without_anything_is_named(gangwarden: Gangwarden, write: Write) -> None:
+    write("jobs/policies/p.yaml", validating("sizes", "false"), binding())
+    result = gangwarden("dev", "--once", "jobs")
+    assert (result.exit_code, "error: jobs: no file (.yaml, .yml, .json) is there" in result.stdout) == (4, True)
+
+
 @pytest.fixture
 def development(tmp_path: Path) -> Iterator[Following]:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

@@ -142,3 +142,19 @@ def test_a_path_without_any_policy_is_told_and_one_with_a_binding_alone_is_not(f
     told = f"{file}: warning: no policy, binding or exception is in {file}, so nothing was looked at: is this the right path?"
     assert told in lint(file, text=JOB).stdout.replace("\n", " ")
     assert "no-policy" not in lint(file, text=GOOD.partition("---")[2]).stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF\0\xff", None], ids=["empty", "binary", "no file"])
+def test_what_cannot_be_read_is_told_once(content: bytes | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "bad.yaml").write_bytes(content)
+    done = CliRunner().invoke(main, ["lint", str(tmp_path)])
+    assert (done.exit_code, done.stdout.count("[refused]")) == (3, 1)
+    assert "\n1 error in " in done.stdout
+
+
+def test_files_beside_the_one_that_was_named_do_not_matter(file: Path) -> None:
+    (file.parent / "empty.yaml").touch()
+    (file.parent / "binary.yaml").write_bytes(b"\x7fELF\0\xff")
+    done = lint(file, text=GOOD)
+    assert (done.exit_code, done.stdout) == (0, "nothing found in 1 file\n")

@@ -290,3 +290,24 @@ def test_watch_picks_up_files_and_folders_that_were_not_there(watching: Followin
     (watching.folder / "sizes/new/deeper/cases.yaml").unlink()
     watching.hear("4 passed, 0 failed")
     assert watching.end() == 0
+
+
+def test_cases_of_an_unknown_field_are_told_once(gangwarden: Gangwarden, repository: Write, write: Write) -> None:
+    path = write("sizes/cases.yaml", cases(SMALL) | {"specc": {}})
+    result = gangwarden("test", path)
+    assert (result.exit_code, result.stderr.count("specc: unknown field")) == (4, 1)
+
+
+def test_of_files_beside_a_policy_only_those_with_cases_matter(gangwarden: Gangwarden, repository: Write) -> None:
+    Path("sizes/empty.yaml").touch()
+    Path("sizes/binary.yaml").write_bytes(b"\x7fELF\0\xff")
+    repository(SMALL, policies=["policy.yaml"])
+    result = gangwarden("test", "sizes/policy.yaml")
+    assert (result.exit_code, result.stderr) == (0, "")
+    Path("sizes/more.yaml").write_text("kind: PolicyTest\n}", encoding="utf-16")
+    assert gangwarden("test", "sizes/policy.yaml").exit_code == 4
+
+
+def test_an_empty_folder_has_nothing_to_edit(gangwarden: Gangwarden, write: Write) -> None:
+    result = gangwarden("test")
+    assert (result.exit_code, result.stderr) == (4, "error: .: no file (.yaml, .yml, .json) is there\n")

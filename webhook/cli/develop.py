@@ -22,7 +22,7 @@ from webhook.certs import FileStore, Material, Rotator, Tls, load_profile
 from webhook.cli.caller import Caller
 from webhook.cli.offline import Offline, load_offline, vanishing_fields
 from webhook.cli.reviewer import LiveReviewer
-from webhook.errors import GangwardenError
+from webhook.errors import GangwardenError, InputError
 from webhook.model.results import Result
 from webhook.policies import (
     Kept,
@@ -37,6 +37,7 @@ from webhook.policies import (
     manifest_files,
     read_manifests,
 )
+from webhook.policies.files import SUFFIXES
 from webhook.reports import print_error, print_notes, print_overview, print_review, terminal
 from webhook.server import Metrics, build_app, configure_logging, serve, stop_on_signals
 from webhook.settings import Settings
@@ -71,6 +72,7 @@ class Development:
         self._console = terminal()
         self._said: dict[str, str] = {}
         self._broken: dict[str, str] = {}
+        self._warned: frozenset[str] = frozenset()
         self._store = PolicyStore(load_policies(self._policy_paths))
         self._offline = load_offline(self._snapshot_paths, self._store.current)
         self._reload, self._leave = asyncio.Event(), asyncio.Event()
@@ -119,6 +121,7 @@ class Development:
 
         A file that cannot be read is told and passed over; returns the exit code of the first such error, else 0.
         """
+        self._print_warnings()
         everything: list[tuple[Result, ...]] = []
         broken: list[tuple[str, GangwardenError]] = []
         manifests, offline = self._read(broken)
@@ -146,7 +149,8 @@ class Development:
 
         What cannot be read is noted as broken; what stands before it in the same file counts.
         """
-        files, unread = manifest_files(self._manifest_paths())
+        paths = self._manifest_paths()
+        files, unread = manifest_files(paths) if paths else ((), (self._nothing(),))
         broken += ((error.source, error) for error in unread)
         found: list[tuple[str, Manifest]] = []
         custom = self._offline.custom
@@ -159,6 +163,15 @@ class Development:
                 broken.append((file.path, error))
             found += ((file.path, manifest) for manifest in manifests)
         return found, replace(self._offline, custom=custom)
+
+    def _nothing(self) -> InputError:
+        return InputError(f"no file ({', '.join(SUFFIXES)}) is there", source=str(self._folder))
+
+    def _print_warnings(self) -> None:
+        """Print what loading the policies warned of, such as a policy that nothing binds: it allows everything here as well."""
+        warnings = self._store.current.warnings
+        print_notes(self._console, [f"warning: {warning}" for warning in warnings if warning not in self._warned])
+        self._warned = frozenset(warnings)
 
     def _print_errors(self, broken: Sequence[tuple[str, GangwardenError]]) -> None:
         """Print the errors that are new; what a file said before counts no longer, so that mending it is answered."""

@@ -83,7 +83,7 @@ def lint(paths: Sequence[str], *, now: datetime | None = None) -> Linted:
     ledger, broken = measure(paths, examined.policies)
     found = [
         *_nothing(paths, examined),
-        *map(_refusal, (*examined.errors, *broken)),
+        *map(_refusal, {str(error): error for error in (*examined.errors, *broken)}.values()),
         *_expiries(examined, moment),
         *advise(matter),
         *cost_advice(ledger),

@@ -25,8 +25,9 @@ def find_tests(paths: Sequence[str | Path]) -> tuple[PolicyTest, ...]:
     found: dict[str, tuple[PolicyTest, ...]] = {}
     named = {str(Path(path)) for path in paths}
     for file in _files(paths, errors):
+        before = len(errors)
         tests = _load(file, found, errors) if _may_test(file) else ()
-        if not tests and file.path in named:
+        if not tests and file.path in named and len(errors) == before:
             _add_beside(Path(file.path), found, errors)
     if errors:
         raise CasesError(errors)
@@ -57,14 +58,15 @@ def _load(file: SourceFile, found: dict[str, tuple[PolicyTest, ...]], errors: li
             found[real] = load_cases(file.path)
         except CasesError as error:
             errors += error.errors
-            return ()
+            found[real] = ()
     return found[real]
 
 
 def _add_beside(path: Path, found: dict[str, tuple[PolicyTest, ...]], errors: list[PolicyError]) -> None:
-    for file in _files(sorted(entry for entry in path.parent.iterdir() if is_source(entry) and entry.is_file()), errors):
+    """Add the tests that load a file. Nobody named those beside it: of one without cases nothing is said, broken or not."""
+    for file in _files(sorted(entry for entry in path.parent.iterdir() if is_source(entry) and entry.is_file()), []):
         real = os.path.realpath(file.path)
-        if real not in found and _may_test(file):
+        if real not in found and _TEST in file.content.replace(b"\0", b""):  # UTF-16 has a zero beside each letter
             tests = _load(file, found, errors)
             found[real] = tuple(test for test in tests if any(_holds(policy, path) for policy in test.policies))
 
