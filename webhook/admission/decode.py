@@ -23,6 +23,8 @@ _T = TypeVar("_T", Kind, Resource)
 _KINDS: dict[tuple[Any, ...], Kind] = {}
 _RESOURCES: dict[tuple[Any, ...], Resource] = {}
 _TEXT = {str}
+_WITH_OBJECT = frozenset({Operation.CREATE, Operation.UPDATE})
+_WITH_OLD_OBJECT = frozenset({Operation.UPDATE, Operation.DELETE})
 _OPERATIONS = {operation.value: operation for operation in Operation}
 
 
@@ -51,9 +53,9 @@ def decode_review(
 def _request(raw: Object) -> AdmissionRequest:
     operation = _operation(raw)
     obj, old = _object(raw, "object", "request."), _object(raw, "oldObject", "request.")
-    if operation in (Operation.CREATE, Operation.UPDATE) and obj is None:
+    if operation in _WITH_OBJECT and obj is None:
         raise ReviewError(f"request.object must not be null on {operation.value}")
-    if operation in (Operation.UPDATE, Operation.DELETE) and old is None:
+    if operation in _WITH_OLD_OBJECT and old is None:
         raise ReviewError(f"request.oldObject must not be null on {operation.value}")
     for name, value in (("object", obj), ("oldObject", old)):
         if value and not has_regular_metadata(value):

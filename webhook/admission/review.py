@@ -13,6 +13,8 @@ from webhook.model.requests import Phase
 from webhook.model.verdicts import Answer
 from webhook.rules import Situation, judge
 
+_VALIDATE = Phase.VALIDATE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
@@ -33,7 +35,7 @@ def decide(called: Round, policies: PolicySet, situation: Situation, surrounding
 
 def _decide(called: Round, policies: PolicySet, situation: Situation, surroundings: Surroundings) -> Answer:
     concerned = policies.about(situation.request, called.failure_policy)
-    if called.phase is Phase.VALIDATE:
+    if called.phase is _VALIDATE:
         return judge(concerned.validating, situation, concerned.panels)
     workload = concerned.workload if called.failure_policy is FailurePolicy.IGNORE else ()
     return run_mutating(concerned.mutating, workload, situation, surroundings).answer

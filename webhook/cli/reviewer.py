@@ -22,6 +22,7 @@ from webhook.model.verdicts import Reviewed, Unanswered
 from webhook.rules import ClusterView, Inquiry, Situation
 from webhook.settings import EvaluationSettings
 
+_VALIDATE, _MUTATE, _CREATE = Phase.VALIDATE, Phase.MUTATE, Operation.CREATE  # looked up once, not in each review
 _ROUNDS = {(phase, policy): Round(phase=phase, failure_policy=policy) for phase in Phase for policy in FailurePolicy}
 _UTC_NOW = partial(datetime.now, UTC)
 _NOTHING_AROUND = Surroundings(snapshot=EMPTY_SNAPSHOT, capabilities=Capabilities(), token=fresh_token)
@@ -78,7 +79,7 @@ class LiveReviewer:
         Policies may change between two calls for one review; then the answers known by then may not be enough.
         """
         request = decode_review(body, levels=levels, is_shallow=is_shallow)
-        if phase is Phase.VALIDATE and request.operation is Operation.CREATE and has_lost_its_group(request.object or {}):
+        if phase is _VALIDATE and request.operation is _CREATE and has_lost_its_group(request.object or {}):
             self._doubt()  # the API server drops fields between mutation and validation
         inquiry = Inquiry(answers) if answers else None
         policies, snapshot = self._policies.current, self._snapshot()
@@ -92,7 +93,7 @@ class LiveReviewer:
             now=self._clock(),
         )
         surroundings = _NOTHING_AROUND
-        if phase is Phase.MUTATE:
+        if phase is _MUTATE:
             surroundings = Surroundings(snapshot=snapshot, capabilities=self._capabilities(), token=fresh_token)
         answer = decide(_ROUNDS[phase, failure_policy], policies, situation, surroundings)
         if inquiry and inquiry.open:

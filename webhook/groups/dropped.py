@@ -45,7 +45,7 @@ def tell_not_grouped(workload: Object) -> Tell:
 
 def has_lost_its_group(job: Object) -> bool:
     """Tell whether a Job carries our record of a group, and nothing in it asks for that group any more."""
-    if not is_job(job) or not is_record_of_its_own(job):
+    if not is_record_of_its_own(job) or not is_job(job):
         return False
     return has_lost_scheduling(job) or (
         bool(recorded_names(job)) and not any(read_path(job, f"{_TEMPLATE}.spec.schedulingGroup"))

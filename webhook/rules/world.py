@@ -33,9 +33,9 @@ def never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Situation:
-    """One request, and everything that rules may look at while they judge it."""
+    """One request, and everything that rules may look at while they judge it. Never changed, nor frozen: see AdmissionRequest."""
 
     request: AdmissionRequest
     world: World

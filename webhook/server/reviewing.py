@@ -15,9 +15,10 @@ import asyncio
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 import structlog
@@ -40,6 +41,7 @@ RETRY_AFTER_SECONDS = "1"  # client-go repeats a 429 only if told when (rest/req
 BEGUN = "begun"
 """Key in the state of a request under which a review stands that is decided but for what must be asked."""
 WORD_LIMIT = 253  # the longest name Kubernetes accepts; what is longer was invented to fill our log
+_DENY, _ALLOW = Verdict.DENY.value, Verdict.ALLOW.value
 _LOG = structlog.get_logger(__name__)
 
 
@@ -80,8 +82,7 @@ class Endpoint:
     failure_policy: FailurePolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(NamedTuple):
     """What a review is about, for log and counters; read before anything was checked, so all of it may be empty."""
 
     uid: str = ""
@@ -91,21 +92,19 @@ class Subject:
     operation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """An HTTP answer."""
 
     status: int
     body: bytes
     media_type: str = "text/plain"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 _NO_TRAIL = Trail()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What is sent, and what is said about it."""
 
     reply: Reply
@@ -118,8 +117,7 @@ class Outcome:
 _ABANDONED = Outcome(reply=Reply(400, b""), verdict="abandoned")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
+class Incoming(NamedTuple):
     """A review whose body is arriving."""
 
     held: Held
@@ -173,7 +171,7 @@ class ReviewHandler:
     def begin(self) -> Incoming | None:
         """Take a place for a review that is read by somebody else; None when there is none."""
         try:
-            return Incoming(held=self._in_flight.take(), started=self._clock())
+            return Incoming(self._in_flight.take(), self._clock())
         except ReviewError:
             return None
 
@@ -249,12 +247,7 @@ class ReviewHandler:
             _LOG.error("review failed", path=endpoint.path, uid=subject.uid, **_describe(error))
             text = b"the review could not be decided because of an internal error; see the log of the webhook"
             return Outcome(reply=Reply(status=500, body=text), verdict=Verdict.ERROR, subject=subject)
-        return Outcome(
-            reply=reply,
-            verdict=_verdict_of(reviewed.answer),
-            subject=subject,
-            trail=reviewed.answer.trail,
-        )
+        return Outcome(reply, _verdict_of(reviewed.answer), subject, reviewed.answer.trail)
 
     def _record(self, outcome: Outcome, seconds: float) -> None:
         subject, trail = outcome.subject, outcome.trail
@@ -308,11 +301,11 @@ def _refused(error: ReviewError, subject: Subject) -> Outcome:
 def _verdict_of(answer: Answer) -> str:
     match answer:
         case Denied():
-            return Verdict.DENY
+            return _DENY
         case Patched():
             return "patch"
         case Admitted():
-            return Verdict.ALLOW
+            return _ALLOW
 
 
 def _policies_of(findings: Sequence[Finding]) -> list[str]:
@@ -330,11 +323,11 @@ def _exceptions_of(findings: Sequence[Finding]) -> dict[str, list[str]]:
 def _subject_of(document: Any) -> Subject:
     request = _mapping(document, "request")
     return Subject(
-        uid=_word(request.get("uid")),
-        kind=_word(_mapping(request, "kind").get("kind")),
-        namespace=_word(request.get("namespace")),
-        name=_word(request.get("name")),
-        operation=_word(request.get("operation")),
+        _word(request.get("uid")),
+        _word(_mapping(request, "kind").get("kind")),
+        _word(request.get("namespace")),
+        _word(request.get("name")),
+        _word(request.get("operation")),
     )
 
 
