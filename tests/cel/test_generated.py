@@ -375,11 +375,58 @@ def evaluate(A, B=None):
   L = B.left
   try:
     r1 = A['object']
-    r3 = A['params']
+    r2 = A['params']
     c = 6
-    v2 = r1['a']['b']
-    v4 = r3['c']
-    v = (v2 <= v4 if type(v2) is type(v4) is int else ORDER5(v2, v4, '_<=_') <= 0)
+    v3 = r1['a']['b']
+    v4 = r2['c']
+    v = (v3 <= v4 if type(v3) is type(v4) is int else ORDER5(v3, v4, '_<=_') <= 0)
+    B.left = n = B.left - c
+    if n < B.look_at: B.look()
+    return v
+  except Exception as error:
+    return RECOVER(A, B, L, error)""",
+    "object.items.exists(x, has(x.a) && x.a.startsWith(params.b))": """\
+def evaluate(A, B=None):
+  if B is None: B = BUDGET(1000000)
+  L = B.left
+  try:
+    r1 = A['object']
+    T = L - B.look_at
+    c = 3
+    l2 = r1['items']
+    if type(l2) is not list: l2 = KEYS3(l2)
+    t6 = l2
+    v5 = True
+    k8 = 0
+    v12 = None
+    for x4 in t6:
+        c += 9
+        k8 += 1
+        if c > T: T = RENEW(B, c, MARGIN)
+        v10 = False
+        while True:
+            if type(x4) is not dict: raise LEAVE
+            if not ('a' in x4):
+                c -= 4
+                break
+            v11 = x4['a']
+            if type(v11) is not str: raise LEAVE
+            if v12 is None:
+                v12 = A['params']['b']
+            c += (len(v12) + 9) // 10
+            if c > T: T = RENEW(B, c, MARGIN)
+            if not (v11.removeprefix(v12) is not v11 or not v12):
+                break
+            v10 = True
+            break
+        if v10:
+            break
+        pass
+    else:
+        v5 = False
+    if v5:
+        if k8 < len(l2): c += 3
+    v = v5
     B.left = n = B.left - c
     if n < B.look_at: B.look()
     return v

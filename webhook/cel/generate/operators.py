@@ -81,9 +81,11 @@ def _emit_short(emitter: Emitter, left: Value, right: Value, compare: str) -> bo
 
 def emit_comparison(emitter: Emitter, node: Call) -> Value:
     """Write ``<``, ``<=``, ``>`` or ``>=``."""
-    left, right = (emitter.atom(emitter.value(argument)) for argument in node.arguments)
-    operator = COMPARISONS[node.function]
-    formula = emitter.prices.formula(node)
+    left, right = (emitter.value(argument) for argument in node.arguments)
+    operator, formula = COMPARISONS[node.function], emitter.prices.formula(node)
+    if left.kind == right.kind == types.INT and formula is None:
+        return Value(f"({left.text} {operator} {right.text})", types.BOOL)
+    left, right = emitter.atom(left), emitter.atom(right)
     if formula is not None:
         emitter.pay(f"{emitter.refer(formula.run, 'PRICE')}({left.text}, {right.text})")
         emitter.look()
