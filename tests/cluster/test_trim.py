@@ -66,12 +66,35 @@ def test_how_containers_ended_is_kept_and_of_those_that_run_nothing() -> None:
     ]
 
 
-def test_shared_parts_are_forgotten_beyond_a_limit() -> None:
-    trimmer = Trimmer(shared_limit=4)
+def of_group(name: str) -> dict[str, Any]:
+    return POD | {"spec": {"schedulingGroup": {"podGroupName": name}}}
+
+
+def test_parts_of_pods_that_are_gone_are_forgotten() -> None:
+    trimmer = Trimmer()
     trim = trimmer.for_kind("", "Pod")
-    for number in range(50):
-        trim(POD | {"spec": {"schedulingGroup": {"podGroupName": f"g{number}"}}})
-    assert len(trimmer._shared) == 4
+    kept = trim(of_group("kept"))
+    most = 0
+    for number in range(5_000):
+        trim(of_group(f"g{number}"))
+        most = max(most, len(trimmer._shared))
+    assert most < 1_000, "as many as ever were, and not as many as there are"
+    assert trim(of_group("kept"))["spec"]["schedulingGroup"] is kept["spec"]["schedulingGroup"]
+
+
+def test_parts_of_pods_that_are_there_are_forgotten_beyond_a_limit() -> None:
+    trimmer = Trimmer(shared_limit=40)
+    trim = trimmer.for_kind("", "Pod")
+    pods = [trim(of_group(f"g{number}")) for number in range(500)]
+    assert len(trimmer._shared) <= 40
+    assert [pod["spec"]["schedulingGroup"]["podGroupName"] for pod in pods] == [f"g{number}" for number in range(500)]
+    assert trim(of_group("g499"))["spec"]["schedulingGroup"] is pods[499]["spec"]["schedulingGroup"]
+
+
+def test_what_stands_for_a_part_is_short_however_long_the_part() -> None:
+    trimmer = Trimmer()
+    trimmer.for_kind("", "Pod")(of_group("g" * 100_000))
+    assert {len(mark) for mark in trimmer._shared} == {16}
 
 
 def test_a_job_is_kept_whole_but_for_managed_fields() -> None:

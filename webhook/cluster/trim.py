@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from sys import intern
+from hashlib import blake2b
+from sys import getrefcount, intern
 from typing import Any, TypeAlias
 
 import orjson
@@ -73,6 +74,12 @@ _UNIQUE = frozenset({"name", "uid", "resourceVersion", "creationTimestamp", "del
 _PER_OBJECT = frozenset({"labels", "annotations"})
 """Mappings that differ a little between the pods of one Job (their completion index): shared value by value."""
 
+_MARK_BYTES = 16
+_LEAST_ROOM = 512
+"""How many parts may be held before those are looked for that nobody else holds."""
+_OURS = 2
+"""References to a part that is only held for sharing: the one that holds it, and the one that is counted with."""
+
 
 class Trimmer:
     """Trims objects; holds the parts that many objects share."""
@@ -80,6 +87,7 @@ class Trimmer:
     def __init__(self, shared_limit: int = 8192) -> None:
         self._shared: OrderedDict[bytes, Any] = OrderedDict()
         self._shared_limit = shared_limit
+        self._room = min(_LEAST_ROOM, shared_limit)
 
     def for_kind(self, group: str, kind: str) -> Callable[[Object], Object]:
         """Return the trim function of a kind."""
@@ -105,12 +113,21 @@ class Trimmer:
 
     def _once(self, value: Any) -> Any:
         """Return the first value that was equal to this one: objects in memory are never changed, so they may share."""
-        mark = orjson.dumps(value)
+        mark = blake2b(orjson.dumps(value), digest_size=_MARK_BYTES).digest()  # the text itself has room for 4 KiB, however short
         found = self._shared.setdefault(mark, value)
         self._shared.move_to_end(mark)
-        if len(self._shared) > self._shared_limit:
-            self._shared.popitem(last=False)
+        if len(self._shared) > self._room:
+            self._forget()
         return found
+
+    def _forget(self) -> None:
+        """Let go of what no object has any more, and of what was wanted longest ago where that leaves too much."""
+        for mark in tuple(self._shared):
+            if getrefcount(self._shared[mark]) <= _OURS:
+                del self._shared[mark]
+        while len(self._shared) > self._shared_limit // 2:
+            self._shared.popitem(last=False)
+        self._room = min(self._shared_limit, max(_LEAST_ROOM, 2 * len(self._shared)))
 
 
 def _item(item: Object, tree: Tree) -> Object:
