@@ -50,7 +50,7 @@ class Checker:
         judged = request.with_object(answer.object) if isinstance(answer, Patched) else request
         findings = answer.trail.findings
         if not isinstance(answer, Denied):
-            findings += judge(policies.validating, self.situation(judged)).trail.findings
+            findings += judge(policies.validating, self.situation(judged), policies.panels).trail.findings
         if not findings:
             findings = (Finding(policy="", verdict=Verdict.SKIP, message="no policy matches"),)
         obj = request.object or request.old_object or {}
