@@ -15,7 +15,7 @@ from tests.security.fuzz.running import inputs_tried
 
 SECONDS, SEED = 60, 20261130
 INPUTS = {"expressions": 30_000, "reviews": 25_000, "policies": 12_000, "certificates": 8_000}
-"""What a minute does not get through on two cores. A quicker machine stops here, so that it tries nothing that was not tried before:
+"""More than a minute gets through on two cores. A quicker machine stops here, so that it tries nothing that was not tried before;
 what is new is for the soak to find."""
 AT_ONCE = 2
 KEPT = [(target, path.name) for target in TARGETS for path in sorted((CORPUS / target).iterdir())]
