@@ -7,6 +7,7 @@
     - PathError       … or whoever named the path, because there is nothing to edit
     - CasesError      … or a file of test cases
   - InputError        the owner of a manifest must mend it (has source and document)
+    - InputSetError     … or several of them
   - ReviewError       the caller of the webhook sent what we cannot read (has an HTTP status)
   - CertificateError  an operator must replace key or certificate material
   - ClusterError      the Kubernetes API refused or was away (has verb, key, status)
@@ -116,6 +117,19 @@ class InputError(GangwardenError):
         """Return ``source:line: message``; source is ``file`` or ``file#document``."""
         place = f"{self.source}:{self.line}" if self.line else self.source
         return f"{place}: {self.args[0]}"
+
+
+class InputSetError(InputError):
+    """Everything that is wrong with some inputs, so that their owner sees all of it at once; ``errors`` must not be empty."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        first = errors[0]
+        super().__init__(first.args[0], source=first.source, line=first.line)
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        """Return one line per error."""
+        return "\n".join(map(str, self.errors))
 
 
 class ReviewError(GangwardenError):

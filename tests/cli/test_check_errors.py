@@ -11,6 +11,7 @@ import pytest
 from tests.builders import job
 from tests.cli.conftest import Gangwarden, Write
 from tests.policies.writing import binding, validating, yaml_of
+from webhook.model.objects import Object
 
 JOB = job("train").build()
 POLICY = """\
@@ -110,11 +111,17 @@ def test_a_broken_manifest_exits_with_4_and_names_file_and_document(
 
 @pytest.mark.parametrize(
     ("stdin", "told"),
-    [("{", "<stdin>#0:"), ("", ""), (b"\xff\xfe\xfd", "<stdin>#0"), ("- x", "<stdin>#0:1: must be a mapping, not a list")],
+    [
+        ("{", "<stdin>#0:"),
+        ("", "<stdin>: there is no object in it"),
+        ("# nothing\n---\n", "<stdin>: there is no object in it"),
+        (b"\xff\xfe\xfd", "<stdin>#0"),
+        ("- x", "<stdin>#0:1: must be a mapping, not a list"),
+    ],
 )
 def test_standard_input_is_named_as_such(stdin: str | bytes, told: str, gangwarden: Gangwarden, write: Write) -> None:
     result = gangwarden("check", "-p", write("p.yaml", POLICY), "-", stdin=stdin)
-    assert result.exit_code == (4 if told else 0)
+    assert result.exit_code == 4
     assert told in result.stderr
 
 
@@ -205,3 +212,68 @@ def test_a_path_of_policies_that_holds_none_exits_with_3(held: str, gangwarden: 
         3, "", "error: wrong: no policy is there, so nothing would be judged: look at the path (-p)\n",
     )  # fmt: skip
     assert gangwarden("check", "-p", "wrong", "-p", write("p.yaml", POLICY), "job.yaml").exit_code == 0
+
+
+def test_every_broken_input_is_told(gangwarden: Gangwarden, write: Write) -> None:
+    write("jobs/a.yaml", "a: [")
+    write("jobs/b.yaml", "kind: Job")
+    write("jobs/c.yaml", "")
+    write("jobs/d.yaml", JOB)
+    result = gangwarden("check", "-p", write("p.yaml", POLICY), "jobs")
+    assert (result.exit_code, result.stdout) == (4, "")
+    places = ["jobs/c.yaml", "jobs/a.yaml#0", "jobs/b.yaml#0"]
+    assert [line.removeprefix("error: ").split(":")[0] for line in result.stderr.splitlines()] == places
+
+
+def test_all_values_of_a_wrong_type_are_told(gangwarden: Gangwarden, write: Write) -> None:
+    wrong = job().at("spec.parallelism", 4.5).at("spec.suspend", "yes").build()
+    result = gangwarden("check", "-p", write("p.yaml", POLICY), write("job.yaml", wrong))
+    assert (result.exit_code, "spec.parallelism must" in result.stderr, "spec.suspend must" in result.stderr) == (4, True, True)
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("github", "::error file=bad.yaml,line=1,title=broken-input::apiVersion: required"),
+        ("json", '"source": "bad.yaml#0"'),
+        ("sarif", '"uri": "bad.yaml"'),
+        ("junit", 'failures="1"'),
+    ],
+)
+def test_ci_systems_hear_of_broken_inputs_too(output: str, told: str, gangwarden: Gangwarden, write: Write) -> None:
+    result = gangwarden("check", "-o", output, "-p", write("p.yaml", POLICY), write("bad.yaml", "kind: Job"))
+    assert (result.exit_code, "bad.yaml#0:1" in result.stderr) == (4, True)
+    assert told in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        pytest.param(
+            JOB | {"kind": "Jop"},
+            "batch/v1 has no kind Jop, so the API server refuses it and no policy matches it; did you mean Job?\n",
+            id="a misspelt kind",
+        ),
+        pytest.param(
+            job("train").at("spec.paralelism", 3).build(),
+            "unknown field spec.paralelism is dropped by the API server; did you mean parallelism?\n",
+            id="a misspelt field",
+        ),
+    ],
+)
+def test_what_the_api_server_does_not_know_counts_as_a_warning(
+    manifest: Object, told: str, gangwarden: Gangwarden, write: Write
+) -> None:
+    args = ("check", "-p", write("p.yaml", POLICY), write("job.yaml", manifest))
+    assert (gangwarden(*args).exit_code, gangwarden(*args, "--fail-on", "warn").exit_code) == (0, 1)
+    assert f"warning: job.yaml#0: {told}" in gangwarden(*args).stderr
+
+
+@pytest.mark.parametrize(
+    "kind", ["v1 PodList", "v1 Binding", "example.com/v1 Thing", "autoscaling/v1 Scale", "certificates.k8s.io/v1 Thing"]
+)
+def test_of_kinds_that_may_be_there_nothing_is_said(kind: str, gangwarden: Gangwarden, write: Write) -> None:
+    api_version, _, name = kind.partition(" ")
+    thing = {"apiVersion": api_version, "kind": name, "metadata": {"name": "a"}}
+    result = gangwarden("check", "-p", write("p.yaml", POLICY), write("thing.yaml", thing))
+    assert (result.exit_code, "has no kind" in result.stderr) == (0, False)

@@ -13,6 +13,7 @@ from webhook.admission.check import Checker, created_objects, is_finding
 from webhook.admission.custom import NO_CUSTOM_KINDS, CustomKinds
 from webhook.admission.defaults import DefaultsFiller, apply_defaults
 from webhook.admission.fields import UnknownField, has_regular_fields, unknown_fields, wrong_types
+from webhook.admission.misnamed import unknown_kind
 from webhook.admission.policyset import (
     EMPTY_POLICIES,
     ParamIndex,
@@ -89,6 +90,7 @@ __all__ = [
     "review_of",
     "served_policies",
     "unknown_fields",
+    "unknown_kind",
     "webhook_needs",
     "wrong_types",
 ]

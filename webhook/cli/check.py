@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -27,16 +28,15 @@ from webhook.admission import (
 from webhook.cli.asking import asker_of, check_old, load_access, load_before
 from webhook.cli.binding import bound_or_not, unbound_option
 from webhook.cli.collecting import collect_seldom
-from webhook.cli.offline import Offline, check_types, load_offline, vanishing_fields
+from webhook.cli.inputs import read_all
+from webhook.cli.offline import Offline, check_types, doubts_about, load_offline
 from webhook.cli.options import FILE, FILE_OR_FOLDER, now_option, output_option, policy_option
-from webhook.errors import PathError
+from webhook.errors import InputError, InputSetError, PathError
 from webhook.model.requests import Operation
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
-from webhook.policies import Manifest, Places, SourceFile, bundled_policies, load_manifests, load_policies, read_manifests
+from webhook.policies import Manifest, Places, bundled_policies, load_manifests, load_policies
 from webhook.reports import note_lines, result_lines, show
-
-STANDARD_INPUT = "-"
 
 
 @click.command("check")
@@ -61,25 +61,56 @@ STANDARD_INPUT = "-"
     type=click.Choice(["deny", "warn"]),
     default="deny",
     show_default=True,
-    help="From which verdict on to exit with 1; a rule that could not be evaluated always does.",
+    help="From which verdict on to exit with 1; a rule that could not be evaluated always does, and what is warned of fields and "
+    "kinds that the API server does not know counts as warn.",
 )
 def check_command(paths: tuple[str, ...], output: str, fail_on: str, **options: Any) -> None:
     """Judge manifests (files, folders or - for standard input) offline, with the verdicts of the API server."""
     collect_seldom()
     check_old(options["old"], Operation(options["operation"]))
     policies, notes = _policies(options["policies"], options["unbound"], options["params"], options["now"])
-    manifests = tuple(_manifests(paths))
+    with _broken_told(output):
+        manifests = read_all(paths)
+        odd = tuple(manifest for manifest in manifests if not has_regular_fields(manifest.object))
+        check_types(odd)
     offline = load_offline(options["snapshot"], policies, namespace_object=options["namespace_object"], now=options["now"])
     if options["authorizer"]:
         offline = replace(offline, authorizer=load_access(options["authorizer"]))
     custom = offline.custom | CustomKinds.of((manifest.source, manifest.object) for manifest in manifests)
-    odd = tuple(manifest for manifest in manifests if not has_regular_fields(manifest.object))
-    check_types(odd)
     results = _check(manifests, policies, options, offline=offline, custom=custom, brief=output != "json")
     failing = (Verdict.DENY,) if fail_on == "deny" else (Verdict.DENY, Verdict.WARN)
     _print(results, output, failing)
-    show(note_lines([*notes, *_notes(odd, results, custom), *_unused(policies, results)]), sys.stderr)
-    sys.exit(1 if any(is_finding(result, failing) for result in results) else 0)
+    if not results:
+        notes += ("warning: nothing was checked: the lists that were given are empty",)
+    doubts = tuple(f"warning: {one.source}: {doubt}" for one in odd for doubt in doubts_about(one.object, custom))
+    show(note_lines([*notes, *doubts, *_skipped(results), *_unused(policies, results)]), sys.stderr)
+    is_doubted = bool(doubts) and fail_on == "warn"
+    sys.exit(1 if is_doubted or any(is_finding(result, failing) for result in results) else 0)
+
+
+@contextmanager
+def _broken_told(output: str) -> Iterator[None]:
+    """Tell also in the form that was asked for of inputs that are broken: a CI system reads nothing else."""
+    try:
+        yield
+    except InputError as error:
+        _print_broken(error.errors if isinstance(error, InputSetError) else (error,), output)
+        raise
+
+
+def _print_broken(errors: Sequence[InputError], output: str) -> None:
+    found = reports.input_diagnostics(errors)
+    match output:
+        case "json":
+            click.echo(reports.results_json((), errors))
+        case "junit":
+            click.echo(reports.junit_xml(reports.diagnostic_suites(found, ())))
+        case "sarif":
+            click.echo(reports.sarif_json(found))
+        case "github":
+            click.echo(reports.github_annotations(found))
+        case _:  # people read them on standard error
+            pass
 
 
 def _print(results: Sequence[Result], output: str, failing: Sequence[Verdict]) -> None:
@@ -136,23 +167,8 @@ def _check(
     return results
 
 
-def _manifests(paths: Sequence[str]) -> Iterator[Manifest]:
-    for path in paths:
-        if path == STANDARD_INPUT:
-            yield from read_manifests(SourceFile("<stdin>", sys.stdin.buffer.read()))
-        else:
-            yield from load_manifests([path])
-
-
-def _notes(odd: Sequence[Manifest], results: Sequence[Result], custom: CustomKinds) -> Iterator[str]:
-    """Say what a reader of verdicts would miss: fields that will vanish, rules that were not judged, nothing at all.
-
-    ``odd`` are the objects with fields that are out of the ordinary.
-    """
-    for manifest in odd:
-        yield from (f"warning: {manifest.source}: {field}" for field in vanishing_fields(manifest.object, custom))
-    if not results:
-        yield "warning: nothing was checked: there is no object in what was given"
+def _skipped(results: Sequence[Result]) -> Iterator[str]:
+    """Say which rules were not judged."""
     skipped = dict.fromkeys(
         result.finding.policy for result in results if result.finding.verdict is Verdict.SKIP and result.finding.policy
     )

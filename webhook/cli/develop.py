@@ -20,7 +20,7 @@ from watchfiles import awatch
 from webhook.admission import CustomKinds
 from webhook.certs import FileStore, Material, Rotator, Tls, load_profile
 from webhook.cli.caller import Caller
-from webhook.cli.offline import Offline, load_offline, vanishing_fields
+from webhook.cli.offline import Offline, doubts_about, load_offline
 from webhook.cli.reviewer import LiveReviewer
 from webhook.errors import GangwardenError, InputError
 from webhook.model.results import Result
@@ -186,7 +186,7 @@ class Development:
         if self._said.get(manifest.source) != said:
             self._said[manifest.source] = said
             print_review(self._console, results)
-            print_notes(self._console, (f"warning: {unknown}" for unknown in vanishing_fields(manifest.object, custom)))
+            print_notes(self._console, (f"warning: {doubt}" for doubt in doubts_about(manifest.object, custom)))
 
     async def _follow(self, caller: Caller) -> None:
         """Admit again whenever a policy or a manifest was saved."""

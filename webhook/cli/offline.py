@@ -19,12 +19,13 @@ from webhook.admission import (
     UnknownField,
     in_namespace,
     unknown_fields,
+    unknown_kind,
     wrong_types,
 )
-from webhook.errors import InputError
+from webhook.errors import InputError, InputSetError
 from webhook.model.access import Authorizer
 from webhook.model.groups import Capabilities
-from webhook.model.objects import Object, metadata_of
+from webhook.model.objects import Kind, Object, metadata_of
 from webhook.model.requests import AdmissionRequest
 from webhook.model.snapshot import EMPTY_SNAPSHOT, Snapshot
 from webhook.policies import Manifest, load_manifests
@@ -142,16 +143,22 @@ def placed(manifest: Manifest, namespace: str) -> Object:
 
 
 def check_types(manifests: Iterable[Manifest]) -> None:
-    """Raise InputError at the first value that the API server cannot decode."""
-    for manifest in manifests:
-        for complaint in wrong_types(manifest.object):
-            raise InputError(f"{complaint}; the API server refuses it", source=manifest.source, line=manifest.line)
+    """Raise InputSetError with all values that the API server cannot decode, if there are any."""
+    errors = [
+        InputError(f"{complaint}; the API server refuses it", source=manifest.source, line=manifest.line)
+        for manifest in manifests
+        for complaint in wrong_types(manifest.object)
+    ]
+    if errors:
+        raise InputSetError(errors)
 
 
-def vanishing_fields(obj: Object, custom: CustomKinds) -> Iterator[UnknownField]:
-    """Yield the fields of an object that the API server will drop, by its own types or by a CRD."""
-    yield from unknown_fields(obj)
-    yield from (UnknownField(path=path) for path in custom.dropped(obj))
+def doubts_about(obj: Object, custom: CustomKinds) -> Iterator[str]:
+    """Say which fields the API server will drop, by its own types or by a CRD, and whether it has the object's kind at all."""
+    if Kind.of(obj) not in custom.schemas and (told := unknown_kind(obj)):
+        yield told
+    yield from map(str, unknown_fields(obj))
+    yield from (str(UnknownField(path=path)) for path in custom.dropped(obj))
 
 
 def fresh_token() -> str:

@@ -6,7 +6,7 @@ from webhook.late import late_names
 from webhook.reports.lines import note_lines, result_lines, show
 
 if TYPE_CHECKING:
-    from webhook.reports.checked import result_diagnostics, result_suites
+    from webhook.reports.checked import input_diagnostics, result_diagnostics, result_suites
     from webhook.reports.github import github_annotations
     from webhook.reports.junit import JUnitCase, JUnitSuite, diagnostic_suites, junit_xml
     from webhook.reports.machine import API_VERSION, json_text, results_json
@@ -30,6 +30,7 @@ __all__ = [
     "JUnitSuite",
     "diagnostic_suites",
     "github_annotations",
+    "input_diagnostics",
     "json_text",
     "junit_xml",
     "note_lines",
@@ -59,7 +60,7 @@ if not TYPE_CHECKING:  # else it would take every name for one that is there
     __getattr__ = late_names(
         __name__,
         {
-            "checked": ("result_diagnostics", "result_suites"),
+            "checked": ("input_diagnostics", "result_diagnostics", "result_suites"),
             "github": ("github_annotations",),
             "junit": ("JUnitCase", "JUnitSuite", "diagnostic_suites", "junit_xml"),
             "machine": ("API_VERSION", "json_text", "results_json"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import groupby
 
+from webhook.errors import InputError
 from webhook.model.diagnostics import Diagnostic, Level
 from webhook.model.results import Result
 from webhook.model.verdicts import Verdict
@@ -38,6 +39,20 @@ def result_diagnostics(results: Iterable[Result], find_place: FindPlace) -> Iter
                 column=column,
                 subject=title(result.object),
             )
+
+
+def input_diagnostics(errors: Iterable[InputError]) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with inputs that could not be judged."""
+    return tuple(
+        Diagnostic(level=Level.ERROR, rule="broken-input", message=str(error.args[0]), file=_file(error.source), line=error.line)
+        for error in errors
+    )
+
+
+def _file(source: str) -> str:
+    """Return the file of ``file#document``; a file's own name may have a # in it as well."""
+    file, mark, document = source.rpartition("#")
+    return file if mark and document[:1].isdigit() else source
 
 
 def result_suites(results: Iterable[Result], find_place: FindPlace, failing: Container[Verdict]) -> Iterator[JUnitSuite]:

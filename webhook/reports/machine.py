@@ -6,20 +6,23 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from webhook.errors import InputError
 from webhook.model.results import Result, summary
 from webhook.reports.concealing import concealed
 
 API_VERSION = "gangwarden.dev/v1alpha1"
 
 
-def results_json(results: Sequence[Result]) -> str:
-    """Return the document of ``check -o json``."""
+def results_json(results: Sequence[Result], errors: Sequence[InputError] = ()) -> str:
+    """Return the document of ``check -o json``; where inputs are broken it has ``errors``, and nothing was judged."""
     document = {
         "apiVersion": API_VERSION,
         "kind": "CheckResult",
         "results": [result.as_json() for result in concealed(results)],
         "summary": summary(results),
     }
+    if errors:
+        document["errors"] = [{"source": one.source, "line": one.line, "message": str(one.args[0])} for one in errors]
     return json_text(document, indent=2)
 
 
