@@ -329,6 +329,9 @@ def test_changes_that_fail_leave_what_works_and_an_end_without_hooks_is_mended_b
         node.change("rollback")
         assert_gangs_are_judged(node, namespace, "third")
 
+        assert_a_failure_is_taken_back(node, values)
+        assert_gangs_are_judged(node, namespace, "fourth")
+
         node.helm("uninstall", RELEASE, "--no-hooks", "--wait", f"--timeout={HELM_SECONDS}s")
         wait_for(lambda: not client.list(PODS, SYSTEM_NAMESPACE), seconds=120, what="no pod is left that could write them again")
         configurations = {f"{ADMISSION}/{kind}webhookconfigurations gangwarden" for kind in ("mutating", "validating")}
@@ -341,6 +344,31 @@ def test_changes_that_fail_leave_what_works_and_an_end_without_hooks_is_mended_b
         node.cluster.kubectl("delete", "secret/gangwarden-certs", "lease/gangwarden-controller", "-n", SYSTEM_NAMESPACE)
         assert remains(client) == []
         wait_for(lambda: client.attempt(labelled_job("after", namespace))[0] == "", what="a labelled Job passes")
+
+
+def assert_a_failure_is_taken_back(node: Node, values: Object) -> None:
+    """Upgrade with a change of which the API server takes one half, and have Helm itself go back.
+
+    A Deployment that it refuses fails the upgrade at once; one that never gets ready would at the end of the time that the way
+    back has as well.
+    """
+    nowhere = SINGLE | {"extraVolumeMounts": [{"name": "nowhere", "mountPath": "/nowhere"}]}
+    spoilt = values | {"controller": SINGLE | {"podLabels": {"half": "done"}}, "webhook": nowhere}
+    flags = ("--rollback-on-failure", f"--timeout={HELM_SECONDS}s")
+    before = generation(node.client, "controller")
+    said = node.helm("upgrade", RELEASE, CHART, *flags, values=spoilt, fails=True)
+    assert 'Not found: "nowhere"' in said, said
+    assert "has been rolled back due to rollback-on-failure" in said
+    history = json.loads(node.helm("history", RELEASE, "--output=json"))
+    assert [one["status"] for one in history[-2:]] == ["failed", "deployed"]
+    assert generation(node.client, "controller") == before + 2, "the controller's half was there, and went"
+    wait_for(
+        lambda: not [pod for pod in pods(node.client, "controller") if "half" in pod["metadata"]["labels"]], what="its pods too"
+    )
+
+
+def generation(client: Client, component: str) -> int:
+    return int(client.get(DEPLOYMENTS, SYSTEM_NAMESPACE, f"gangwarden-{component}")["metadata"]["generation"])
 
 
 def installed(client: Client) -> Object:
