@@ -34,7 +34,7 @@ def test_each_entry_may_be_a_group_of_its_own() -> None:
     assert groups_of(found.object) == ["train-workers-leader", "train-workers-worker"]
     record = found.object["metadata"]["annotations"][POD_GROUP_ANNOTATION]
     assert [pair.partition("=")[0] for pair in record.split(",")] == ["workers/leader", "workers/worker"]
-    assert only(found).message == "1 pods in one PodGroup, 1 at once or none; 4 pods in one PodGroup, 4 at once or none"
+    assert only(found).message == "1 pod in one PodGroup, 1 at once or none; 4 pods in one PodGroup, 4 at once or none"
 
 
 def test_entries_that_share_a_key_are_one_group() -> None:

@@ -272,9 +272,16 @@ def test_what_is_in_no_group_says_so() -> None:
     member = pod().owned_by(made, controller=True).build()
     snapshot = snapshot_of([made, member])
     assert [why(made, snapshot), why(member, snapshot)] == [
-        "Job train is in no group, so its pods start and go one by one. 1 pods of it name no group.",
+        "Job train is in no group, so its pods start and go one by one. 1 pod of it names no group.",
         "Pod train-0 is in no group, so its pods start and go one by one. It is controlled by Job train.",
     ]
+
+
+def test_a_job_that_has_asked_for_a_group_in_vain_is_to_be_made_again() -> None:
+    made = job().label("gangwarden.dev/gang", "true").stored().build()
+    (found,) = tell_story(made, snapshot_of([made]), spec_of=lambda _: Group().spec, now=NOW).groups
+    assert "while the webhook was away" in found.next_step
+    assert "create it again" in found.next_step
 
 
 def why(target: Object, snapshot: Snapshot) -> str:

@@ -313,7 +313,8 @@ def _rehearse(claim: _Claim, situation: Situation, surroundings: Surroundings) -
 def _told(plan: GroupPlan) -> str:
     maker = ", made by the Job controller" if plan.route is Route.NATIVE else ""
     told = [
-        f"{group.count} pods in one PodGroup{maker}" + (f", {group.min_count} at once or none" if group.min_count else "")
+        f"{group.count} pod{'s' * (group.count != 1)} in one PodGroup{maker}"
+        + (f", {group.min_count} at once or none" if group.min_count else "")
         for group in plan.groups
     ]
     told += [

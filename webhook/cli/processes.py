@@ -80,7 +80,7 @@ def status_options(*, port: int | None) -> Callable[[Any], Any]:
             metavar="N",
             help="Port of /healthz, /readyz, /metrics and /debug/policies, without TLS; 0 takes a free one.",
         ),
-        click.option("--status-host", default="0.0.0.0", show_default=True, help="Address of that port."),  # noqa: S104 - as above
+        click.option("--status-host", default="0.0.0.0", show_default=True, help="Address of the status port."),  # noqa: S104 - as above
     )
     return lambda command: reduce(lambda given, option: option(given), places, command)
 

@@ -22,6 +22,8 @@ _INTEGER = re.compile(
 )
 _BASES = {"two": 2, "sixteen": 16, "eight": 8, "ten": 10}
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LONGEST_INTEGER = 4000
+"""Of more characters Python makes no integer without being asked to; they are text, as every number that no double holds."""
 _STRAY = re.compile(r"(?<![0-9])_|_(?![0-9])")
 """Go's own float parser, which sees only numbers that begin with a point, takes ``_`` just between digits."""
 _STARTS = frozenset("+-.0123456789")
@@ -41,7 +43,7 @@ def resolve_plain(text: str) -> Scalar:
 def _number(text: str) -> Scalar:
     bare = text if text[0] == "." and _STRAY.search(text) else text.replace("_", "")
     found = _INTEGER.fullmatch(bare)
-    if found:
+    if found and len(bare) <= _LONGEST_INTEGER:
         base = next(base for name, base in _BASES.items() if found[name])
         value = int(found[found.lastgroup or 0], base) * (-1 if bare[0] == "-" else 1)
         if -(2**63) <= value < 2**64:

@@ -67,9 +67,10 @@ def missing_group(name: str, cause: Cause) -> Diagnosis:
     )
 
 
-def ungrouped(because: str, code: str = "NotGrouped", *, is_finding: bool = False) -> Diagnosis:
-    """Diagnose what is in no group."""
-    return Diagnosis(pod_group="", state="", code=code, cause=because, next_step=CATALOGUE[code].next_step, is_finding=is_finding)
+def ungrouped(because: str, code: str = "NotGrouped", *, is_finding: bool = False, next_step: str = "") -> Diagnosis:
+    """Diagnose what is in no group; ``next_step`` stands for what the catalogue says of the code."""
+    told = next_step or CATALOGUE[code].next_step
+    return Diagnosis(pod_group="", state="", code=code, cause=because, next_step=told, is_finding=is_finding)
 
 
 def _diagnosis(facts: GroupFacts, health: Health, code: str, cause: str, *, next_step: str = "") -> Diagnosis:

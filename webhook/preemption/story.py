@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from webhook.groups import is_true, node_of, recorded_names, why_waiting
-from webhook.model.groups import SCHEDULING_GROUP, PlannedGroup
-from webhook.model.objects import Object, ObjectKey, controller_of, metadata_of
+from webhook.model.groups import GANG_LABEL, SCHEDULING_GROUP, PlannedGroup
+from webhook.model.objects import Object, ObjectKey, controller_of, labels_of, metadata_of
 from webhook.model.ownership import controllers_above
 from webhook.model.policies import DisruptionSpec
 from webhook.model.snapshot import Snapshot
@@ -22,6 +22,11 @@ from webhook.preemption.intent import read_trace
 from webhook.preemption.membership import owner_reference
 from webhook.preemption.moments import created
 from webhook.preemption.timeline import newest, timeline
+
+_ASKED_IN_VAIN = (
+    f'Its label `{GANG_LABEL}: "true"` asks for one, so it was created while the webhook was away or before it was installed, or '
+    "it was labelled later. No group can be given to a Job that is there: delete it and create it again."
+)
 
 Judge = Callable[[Object], DisruptionSpec]
 """What the policy of a workload says of disruption; the defaults where no policy is known."""
@@ -121,7 +126,8 @@ def _diagnoses(  # noqa: PLR0917 - one object, and all that is known around it
     target: Object, scene: Scene, snapshot: Snapshot, spec_of: Judge, now: datetime, name_of: Callable[[str], str]
 ) -> Iterator[Diagnosis]:
     if not scene.names:
-        yield ungrouped(_why_ungrouped(target, scene))
+        was_asked = target.get("kind") == "Job" and labels_of(target).get(GANG_LABEL) == "true"
+        yield ungrouped(_why_ungrouped(target, scene), next_step=_ASKED_IN_VAIN if was_asked else "")
         return
     there = {str(metadata_of(group)["name"]): group for group in scene.pod_groups}
     for name in scene.names:
@@ -147,7 +153,8 @@ def _why_ungrouped(target: Object, scene: Scene) -> str:
     kind, name = target.get("kind"), metadata_of(target).get("name")
     owner = controller_of(target)
     above = f" It is controlled by {owner.get('kind')} {owner.get('name')}." if owner else ""
-    also = f" {len(scene.pods)} pods of it name no group." if scene.pods and kind != "Pod" else ""
+    many = len(scene.pods)
+    also = f" {many} {'pod of it names' if many == 1 else 'pods of it name'} no group." if many and kind != "Pod" else ""
     return f"{kind} {name} is in no group, so its pods start and go one by one.{above}{also}"
 
 
