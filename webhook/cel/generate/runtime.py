@@ -63,7 +63,10 @@ def room(budget: Budget, items: list[Any], cost: int, turn: int, margin: int) ->
 
 def left_after(items: list[Any], last: Any) -> int:
     """Count the items after the first that is this very object."""
-    return len(items) - next(count for count, item in enumerate(items, 1) if item is last)
+    for count, item in enumerate(items, 1):
+        if item is last:
+            return len(items) - count
+    raise Leave
 
 
 def find(value: Any, key: Any) -> Any:
