@@ -16,7 +16,7 @@ from webhook.cel import Budget, CompileError, EvaluationError, encode_tagged
 from webhook.cli.evaluate import prepare
 
 BATCH = 500
-BATCH_SECONDS = 120
+BATCH_SECONDS = 600
 AGAIN = 24
 """How often a question is put again whose answers differ: Go walks maps in random order, so it may have several answers."""
 COST_SHARE = 0.1
