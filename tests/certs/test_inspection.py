@@ -1,12 +1,15 @@
 """Material that an API server would refuse is refused before it is served, in words an operator can act on."""
 
+import base64
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
+from cryptography.x509.oid import NameOID
 
 from tests.certs.material import AUTHORITY, NOW, Issued, Key, Wish, issue, material
 from webhook.certs import Material, check_material, inspect_material, why_untrusted
@@ -155,6 +158,31 @@ def test_crafted_pem_is_refused_before_it_is_parsed(pem: bytes, words: str) -> N
 def test_a_huge_key_is_not_parsed() -> None:
     with pytest.raises(CertificateError, match="at most 16384 are read"):
         parse_key(b"x" * 20_000, what="tls.key")
+
+
+ED25519, X448 = bytes.fromhex("06032b6570"), bytes.fromhex("06032b656f")
+"""Kinds of key, as they stand in DER; a key of the second is longer."""
+
+
+def test_a_key_that_is_too_short_for_its_kind_is_refused_in_words() -> None:
+    der = ed25519.Ed25519PrivateKey.generate().private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    with pytest.raises(
+        CertificateError, match=r"tls\.key is not a private key of the kind that it says: OpenSSL cannot set its key up"
+    ):
+        parse_key(as_pem(der.replace(ED25519, X448), "PRIVATE KEY"), what="tls.key")
+
+
+def test_a_certificate_with_a_key_too_short_for_its_kind_is_refused_in_words() -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "short")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, NOW, NOW + timedelta(days=1))
+    der = builder.sign(key, None).public_bytes(Encoding.DER).replace(ED25519, X448)
+    with pytest.raises(CertificateError, match="certificate 1 cannot be read: "):
+        parse_certificates(as_pem(der, "CERTIFICATE"), what="the bundle")
+
+
+def as_pem(der: bytes, word: str) -> bytes:
+    return f"-----BEGIN {word}-----\n{base64.encodebytes(der).decode()}-----END {word}-----\n".encode()
 
 
 def test_material_without_a_leaf_has_none() -> None:

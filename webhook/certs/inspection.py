@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NoReturn, TypeVar
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -178,8 +178,8 @@ def is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> boo
     """Tell whether ``issuer`` signed a certificate itself, whatever the dates say."""
     try:
         certificate.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):  # the last: SHA-1, in OpenSSL's newer policies
-        return False
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm, InternalError):
+        return False  # also for SHA-1, in OpenSSL's newer policies, and for keys that it cannot set up
     return True
 
 

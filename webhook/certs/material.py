@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
@@ -28,6 +28,8 @@ BUNDLE_LIMIT_BYTES = 256 * 1024  # a few public roots beside one's own; a caBund
 KEY_LIMIT_BYTES = 16 * 1024  # an RSA key of 8192 bits takes 6.5 KiB
 CERTIFICATES_LIMIT = 100
 _PKCS12_CONTENT = bytes.fromhex("06092a864886f70d0107")  # the object identifier pkcs-7, with which a PKCS#12 file begins
+_NOT_SET_UP = "OpenSSL cannot set its key up"
+"""In place of what cryptography says of a key shorter than its kind has (InternalError), which asks to be told of a bug."""
 _MERGED_LIMIT = 20
 """Authorities that a merged bundle holds at most: whoever damages the store in a loop must not make it grow for ever."""
 
@@ -80,6 +82,8 @@ def parse_certificates(pem: bytes, *, what: str) -> tuple[x509.Certificate, ...]
             _look_through(certificate)
         except (ValueError, UnsupportedAlgorithm) as error:
             raise CertificateError(f"{what}: certificate {number} cannot be read: {error}") from error
+        except InternalError as error:
+            raise CertificateError(f"{what}: certificate {number} cannot be read: {_NOT_SET_UP}") from error
     return found
 
 
@@ -104,6 +108,8 @@ def parse_key(pem: bytes, *, what: str) -> PrivateKey:
     except (ValueError, UnsupportedAlgorithm) as error:
         form = _other_form(pem, "pkey")
         raise CertificateError(f"{what} is not a PEM private key{form and f': {form}'}") from error
+    except InternalError as error:
+        raise CertificateError(f"{what} is not a private key of the kind that it says: {_NOT_SET_UP}") from error
     if not isinstance(key, PrivateKey):
         raise CertificateError(f"{what} is a {type(key).__name__}; use ECDSA, RSA or Ed25519")
     return key
