@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from webhook.model.objects import Kind, Object
@@ -18,11 +18,16 @@ def unknown_kind(obj: Object) -> str:
     known = _kinds_by_group().get(kind.group)
     if known is None or kind.kind in known or kind.kind in _MORE or kind.kind.endswith("List"):
         return ""
-    from difflib import get_close_matches  # noqa: PLC0415 - hardly any object has a kind that there is not
-
-    near = get_close_matches(kind.kind, sorted(known), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(kind.kind, sorted(known))
     return f"{kind.api_version} has no kind {kind.kind}, so the API server refuses it and no policy matches it{hint}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the known name that was probably meant, as the end of a sentence; empty when none is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - hardly any name is one that there is not
+
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 @cache

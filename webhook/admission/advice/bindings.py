@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
 from webhook.admission.advice.ignoring import ignored_rules
 from webhook.admission.advice.nodes import roots_of, walk
 from webhook.admission.advice.subject import Part, Role, Subject
 from webhook.admission.advice.telling import at_binding, at_part, at_policy
+from webhook.admission.misnamed import did_you_mean
 from webhook.admission.policyset import PolicySet, heads_of
 from webhook.cel.syntax import Name, Select
 from webhook.model.diagnostics import Diagnostic
@@ -21,8 +21,7 @@ def binding_advice(bindings: Iterable[Binding], names: Mapping[str, Iterable[str
     for binding in bindings:
         known = list(names.get(binding.policy_kind, ()))
         if binding.policy_name not in known:
-            near = get_close_matches(binding.policy_name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(binding.policy_name, known)
             message = f"there is no {binding.policy_kind} {binding.policy_name} among the files{hint}"
             yield at_binding(binding, "binding-without-policy", message)
 
@@ -39,10 +38,9 @@ def param_advice(policies: PolicySet) -> Iterator[Diagnostic]:
             here = [meta for meta in map(metadata_of, given) if reference.namespace in ("", meta.get("namespace", ""))]
             names = [str(meta.get("name")) for meta in here]
             if reference.name not in names:
-                near = get_close_matches(reference.name, names, n=1)
                 where = f" in namespace {reference.namespace}" if reference.namespace else ""
                 message = f"there is no {given[0]['kind']} {reference.name}{where} among the files, where others are"
-                yield at_binding(binding, "param-not-found", message + (f"; did you mean {near[0]}?" if near else ""))
+                yield at_binding(binding, "param-not-found", message + did_you_mean(reference.name, names))
 
 
 def wiring_advice(subject: Subject) -> Iterator[Diagnostic]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 
 from webhook.admission.advice.catalog import ADVICE, REFUSED
 from webhook.admission.advice.subject import Subject
 from webhook.admission.advice.telling import at_binding, at_policy
+from webhook.admission.misnamed import did_you_mean
 from webhook.model.diagnostics import Diagnostic
 from webhook.model.policies import Binding
 
@@ -25,7 +25,5 @@ def unknown_ignored(about: Subject | Binding) -> Iterator[Diagnostic]:
     known = ADVICE.keys() - {REFUSED}
     annotations = about.annotations if isinstance(about, Binding) else about.head.annotations
     for name in sorted(ignored_rules(annotations) - known):
-        near = get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        message = f"{IGNORE} names '{name}', which is no rule that can be left out{hint}"
+        message = f"{IGNORE} names '{name}', which is no rule that can be left out{did_you_mean(name, known)}"
         yield at_binding(about, _RULE, message) if isinstance(about, Binding) else at_policy(about, _RULE, message)

@@ -6,12 +6,12 @@ Groups that are not built in are left alone, and so are rules that name one of t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 
 from webhook.admission.advice.subject import Subject, resources_by_group
 from webhook.admission.advice.telling import at_binding, at_policy
+from webhook.admission.misnamed import did_you_mean
 from webhook.model.diagnostics import Diagnostic
 from webhook.model.policies import MatchResources, ResourceRule
 from webhook.rules.schema import unlisted_groups
@@ -68,8 +68,8 @@ def _resources(rule: ResourceRule) -> Iterator[str]:
 
 
 def _meant(name: str, there: list[str]) -> str:
-    if near := get_close_matches(name.lower(), there, n=1):
-        return f"; did you mean {near[0]}?"
+    if hint := did_you_mean(name.lower(), there):
+        return hint
     groups = [group for group, names in resources_by_group().items() if name in names]
     return f"; it is in {_named(groups)}" if groups else ""
 
