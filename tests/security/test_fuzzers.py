@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.security.fuzz import TARGETS, engine
+from tests.security.fuzz import TARGETS, engine, policies
 from tests.security.fuzz.__main__ import CORPUS
+from tests.security.fuzz.price import Price
 from tests.security.fuzz.running import inputs_tried
+from webhook.policies import Places, SourceFile
+from webhook.reports.lines import printable_lines
 
 SECONDS, SEED = 60, 20261130
 INPUTS = {"expressions": 30_000, "reviews": 25_000, "policies": 12_000, "certificates": 8_000}
@@ -40,7 +44,26 @@ def targets() -> dict[str, engine.Target]:
 
 @pytest.mark.parametrize(("target", "name"), KEPT)
 def test_what_is_kept_is_answered_in_words(targets: dict[str, engine.Target], target: str, name: str) -> None:
-    targets[target].run((CORPUS / target / name).read_bytes())
+    Price().check(targets[target].run, (CORPUS / target / name).read_bytes())
+
+
+def _policy(expression: bytes) -> None:
+    spec = {"matchConstraints": {}, "validations": [{"expression": f"true && {expression.decode()}"}]}
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "spec": spec}
+    assert policies.loaded(SourceFile("policy.yaml", json.dumps(policy | {"metadata": {"name": "repeats"}}).encode())) is None
+
+
+def _place(field: bytes) -> None:
+    assert Places().find(f"{CORPUS / 'policies' / 'validating.yaml'}#0", field.decode()).line
+
+
+@pytest.mark.parametrize(
+    ("run", "repeated"),
+    [(_policy, '\\"'), (_policy, "\\'"), (lambda data: printable_lines(data.decode()), "\n"), (_place, "['")],
+    ids=["escaped quotes", "escaped single quotes", "line breaks in a message", "brackets in a field"],
+)
+def test_what_repeats_does_not_cost_its_square(run: Callable[[bytes], None], repeated: str) -> None:
+    Price().check(run, (repeated * engine.SIZE_LIMIT)[: engine.SIZE_LIMIT].encode())
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -17,7 +17,7 @@ from webhook.policies.manifests import LIMIT_BYTES
 from webhook.policies.nodes import BrokenSource, Node, read_documents
 
 _SOURCE = re.compile(r"(?P<path>.*)#(?P<key>\d+(?:\[\d+\])?)", re.DOTALL)
-_STEP = re.compile(r"(?P<name>[^.\[\]'\"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\]")
+_STEP = re.compile(r"\.?(?:(?P<name>[^.\[\]'\"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\])")
 
 
 class Place(NamedTuple):
@@ -63,8 +63,9 @@ def _objects(path: str) -> dict[str, Node]:
 
 def _walk(node: Node, field: str) -> tuple[int, int]:
     place = (node.line, node.column)
-    for step in _STEP.finditer(field):
-        name = step["name"] or step["key"]
+    at = 0
+    while step := _STEP.match(field, at):  # what is no step ends the way: to look for the next one would cost its square
+        at, name = step.end(), step["name"] or step["key"]
         if isinstance(node.value, dict) and name in node.value:
             place, node = node.keys.get(name, place), node.value[name]
         elif isinstance(node.value, list) and step["index"] and int(step["index"]) < len(node.value):

@@ -26,7 +26,7 @@ COLOURS = {
     Verdict.ERROR: "bold magenta",
     Verdict.SKIP: "dim",
 }
-_COMMAND = re.compile(r"^(\s*)(::|##)", re.MULTILINE)
+_COMMAND = re.compile(r"^([^\S\n]*)(::|##)", re.MULTILINE)
 _STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables by which somebody may ask for a terminal's output where there is none; rich reads them."""
 

@@ -36,7 +36,8 @@ _WHY_NOT = {
     "params": "params is known only to a policy with spec.paramKind",
     "variables": "variables cannot be read here",
 }
-_STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+_STRING = re.compile(r"\"(?:\\.|[^\"\\])*+(?:\"|\\?\Z)|'(?:\\.|[^'\\])*+(?:'|\\?\Z)", re.DOTALL)
+"""A string, or what begins as one and never ends: looked through again from each of its quotes, that would cost its square."""
 _OBJECT_PATH = re.compile(r"(?<![\w.])object((?:\.\??[A-Za-z_]\w*)+)(\()?")
 
 
