@@ -117,7 +117,8 @@ def test_no_policy_sees_the_variables_of_another() -> None:
 
 def test_variables_are_all_there_before_they_are_read() -> None:
     compiled = compile_policy(policy("true", variables=named(a="1", b="variables.a + 1", c="object.nope")))
-    variables: Any = Run(compiled.head, situation(), None).values["variables"]
+    run = Run(compiled.head, situation(), None)
+    variables: Any = run.values["variables"]
     assert (len(variables), list(variables), list(variables.keys()), "b" in variables) == (
         3,
         ["a", "b", "c"],
@@ -126,7 +127,8 @@ def test_variables_are_all_there_before_they_are_read() -> None:
     )
     assert (variables["b"], variables.get("a"), variables.get("z", 9)) == (2, 1, 9)
     small = compile_policy(policy("true", variables=named(a="1")))
-    both: Any = Run(small.head, situation(), None).values["variables"]
+    run = Run(small.head, situation(), None)
+    both: Any = run.values["variables"]
     assert (list(both.values()), list(both.items())) == ([1], [("a", 1)])
 
 

@@ -41,6 +41,14 @@ class EvaluationError(CELEvalError):
         self.kind = kind
         """One word for the cause: ``no_such_key``, ``no_overload``, ``overflow``, … as in cel-go's error table."""
 
+    def bare(self) -> EvaluationError:
+        """Return it without the frames that it came through.
+
+        What is kept in one of them, or raised out of one that keeps it, must be bare: else both, and all that a review holds,
+        wait for Python's search for cycles.
+        """
+        return type(self)(self.message, self.kind)
+
     def __str__(self) -> str:
         """Return the API server's wording, where we know it."""
         return self.message

@@ -43,14 +43,14 @@ def chain(terms: list[Closure], *, stop: bool) -> Closure:
             except Overrun:
                 raise
             except EvaluationError as caught:
-                error = error or caught
+                error = error or caught.bare()
                 continue
             if value is stop:
                 return not go_on
             if value is not go_on:
                 error = error or no_overload()
         if error is not None:
-            raise error
+            raise error.bare()
         return go_on
 
     return run
@@ -71,7 +71,7 @@ def _pair(first: Closure, second: Closure, *, stop: bool) -> Closure:
         except Overrun:
             raise
         except EvaluationError as caught:
-            error = caught
+            error = caught.bare()
         value = second(frame) if error is None else _decided(second, frame, error, stop=stop)
         if value is go_on or value is stop:
             return bool(value)
@@ -89,7 +89,7 @@ def _decided(term: Closure, frame: Frame, error: EvaluationError, *, stop: bool)
         raise
     except EvaluationError:
         pass
-    raise error
+    raise error.bare()
 
 
 def choose(test: Closure, then: Closure, otherwise: Closure) -> Closure:

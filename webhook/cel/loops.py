@@ -81,7 +81,7 @@ def quantify(range_: Closure, slots: Slots, body: Closure, rates: Rates, *, stop
             except Overrun:
                 raise
             except EvaluationError as caught:
-                error = error or caught
+                error = error or caught.bare()
                 continue
             if value is stop:
                 if turn < count:  # cel-go asks once more whether to go on
@@ -90,7 +90,7 @@ def quantify(range_: Closure, slots: Slots, body: Closure, rates: Rates, *, stop
             if value is not go_on:
                 error = error or no_overload()
         if error is not None:
-            raise error
+            raise error.bare()
         return go_on
 
     return run

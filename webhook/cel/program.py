@@ -6,7 +6,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import copy
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import Any, NamedTuple, cast
 
@@ -92,7 +92,9 @@ class Program(celpy.Runner):
             self._until_generated = _STAGGER
             return False
         try:
-            made = generate(*_checked_again(self.text, self._declarations), self.interpret)
+            # not self.interpret: the code would know its program, which then would wait for the search for cycles
+            closures = partial(_interpret, self._run, self._price, self._blank)
+            made = generate(*_checked_again(self.text, self._declarations), closures)
         except Exception:  # noqa: BLE001 - whatever is wrong with the fast path, there is the other one
             made = None
         finally:
@@ -103,17 +105,7 @@ class Program(celpy.Runner):
 
     def interpret(self, activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Evaluate with closures, which say what generated code must come to."""
-        if budget is None:
-            budget = Budget(DEFAULT_UNITS)
-        try:
-            budget.spend(self._price)
-            return self._run([activation, budget, *self._blank])
-        except EvaluationError:
-            raise
-        except RecursionError:
-            raise EvaluationError("evaluation nested too deeply", "depth") from None
-        except Exception as error:
-            raise EvaluationError(f"internal error: {type(error).__name__}: {error}", "internal") from error
+        return _interpret(self._run, self._price, self._blank, activation, budget)
 
     def observed(self, see: Callable[[Any], None]) -> Program:
         """Return this program as one that shows each value to ``see``; an evaluation that fails has none."""
@@ -171,6 +163,22 @@ class KubernetesEnvironment(celpy.Environment):
 def shared_environment() -> KubernetesEnvironment:
     """Make the environment at first use: importing this package changes nothing in the process."""
     return KubernetesEnvironment()
+
+
+def _interpret(
+    run: Closure, price: int, blank: tuple[None, ...], activation: Mapping[str, Any], budget: Budget | None = None
+) -> Any:
+    if budget is None:
+        budget = Budget(DEFAULT_UNITS)
+    try:
+        budget.spend(price)
+        return run([activation, budget, *blank])
+    except EvaluationError:
+        raise
+    except RecursionError:
+        raise EvaluationError("evaluation nested too deeply", "depth") from None
+    except Exception as error:
+        raise EvaluationError(f"internal error: {type(error).__name__}: {error}", "internal") from error
 
 
 def compile_expression(text: str, declarations: Declarations) -> Program:

@@ -67,9 +67,7 @@ class Panel:
         if not self.quick or situation.expired():
             return self.everything
         run = Run(self.quick[0].head, situation, None)
-        left = self._left(run, Budget(self.limit, situation.expired))
-        run.end()
-        return left
+        return self._left(run, Budget(self.limit, situation.expired))
 
     def _left(self, run: Run, budget: Budget) -> set[int]:
         values, limit, half = run.values, self.limit, self.limit // 2

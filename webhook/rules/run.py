@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
+from weakref import ref
 
 from webhook.cel import Budget, EvaluationError, Program, access_variables
 from webhook.model.access import AccessAnswer, AccessQuestion, AccessUser
@@ -23,7 +23,6 @@ from webhook.rules.world import Situation
 
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _ACCESS_NAMES = frozenset(ACCESS_TYPES)
-_NO_VARIABLES: Mapping[str, Any] = MappingProxyType({})
 _NAMESPACE = Kind("", "v1", "Namespace")
 _NAMESPACE_METADATA = (
     "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
@@ -33,7 +32,10 @@ _NAMESPACE_METADATA = (
 
 
 class Run:
-    """Evaluates programs over one activation; variables are computed once, when first read."""
+    """Evaluates programs over one activation; variables are computed once, when first read.
+
+    Keep it while they are read: they know it weakly, or all that a request holds would wait for Python's search for cycles.
+    """
 
     def __init__(self, head: CompiledHead, situation: Situation, params: Object | None) -> None:
         self.situation = situation
@@ -73,10 +75,6 @@ class Run:
         self._head, self.left = head, units
         self.values["variables"] = variables = Variables(head, self)
         dict.update(variables, head.constants)
-
-    def end(self) -> None:
-        """Let go of the variables, which know this run: else all that a request holds waits for Python's search for cycles."""
-        self.values["variables"] = _NO_VARIABLES
 
     def inputs(self) -> tuple[Any, ...]:
         """Return the objects that expressions read, as opposed to what they make of them."""
@@ -205,26 +203,27 @@ class Variables(dict[str, Any]):
 
     def __init__(self, head: CompiledHead, run: Run) -> None:
         self._programs = head.programs
-        self._run = run
+        self._run = ref(run)
         self._failed: dict[str, EvaluationError] | None = None
         self.costs: dict[str, int] = {}
         """What each has cost so far, with the others that it was the first to read."""
 
     def __missing__(self, name: str) -> Any:
         if self._failed is not None and name in self._failed:
-            raise self._failed[name]
-        before = self._run.left
+            raise self._failed[name].bare()
+        run = self._run()
+        assert run is not None, "the variables are read after their run"  # noqa: S101 - see Run
+        before = run.left
         try:
-            value = self[name] = self._run.evaluate_nested(self._programs[name])
+            value = self[name] = run.evaluate_nested(self._programs[name])
         except EvaluationError as error:
             # composition.go makes an ordinary error of it, whatever it was, and says which variable failed
-            error.message = f'composited variable "{name}" fails to evaluate: {error.message}'
-            if error.kind != "deadline":
-                error = EvaluationError(error.message, error.kind)
-            self._failed = {**(self._failed or {}), name: error}
-            raise error from None
+            told = f'composited variable "{name}" fails to evaluate: {error.message}'
+            failed = (type(error) if error.kind == "deadline" else EvaluationError)(told, error.kind)
+            self._failed = {**(self._failed or {}), name: failed}
+            raise failed.bare() from None
         finally:
-            self.costs[name] = before - self._run.left
+            self.costs[name] = before - run.left
         return value
 
     def __iter__(self) -> Iterator[str]:

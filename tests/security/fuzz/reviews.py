@@ -89,9 +89,9 @@ class Target:
             return None
 
 
-def denying(name: str, rule: str) -> PolicySet:
-    """Return a set of one policy about everything."""
-    spec = {"matchConstraints": {"resourceRules": [EVERYTHING]}, "failurePolicy": "Fail"}
+def denying(name: str, rule: str, **more: Any) -> PolicySet:
+    """Return a set of one policy about everything; ``more`` goes into its spec."""
+    spec = {"matchConstraints": {"resourceRules": [EVERYTHING]}, "failurePolicy": "Fail", **more}
     documents = [writing.validating(name, rule, **spec), writing.binding(policy=name)]
     content = yaml.safe_dump_all(documents).encode()
     return compile_sources(Sources((SourceFile(f"{name}.yaml", content),), (), name))

@@ -107,7 +107,10 @@ def generate(root: Node, checker: Checker, closures: Evaluate) -> Evaluate | Non
 
     def recover(activation: Mapping[str, Any], budget: Budget, left: int, error: Exception) -> Any:
         if isinstance(error, Overrun) and error.kind in ("cost", "deadline"):
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # it knows this frame now
         budget.left = left
         return closures(activation, budget)
 

@@ -55,8 +55,8 @@ class Clause(NamedTuple):
 class FormatError(EvaluationError):
     """A format text that cannot be read, or a value that its clause does not take."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, "format")
+    def __init__(self, message: str, kind: str = "format") -> None:
+        super().__init__(message, kind)
 
 
 def read_clauses(text: str, arguments: int) -> Iterator[str | Clause]:
