@@ -10,12 +10,8 @@ import pytest
 from tests.chaos.scene import Plan, play
 
 SEED = 8
-PLAN = Plan(seconds=90, rolls=(5,), kills=(10, 80), flat=0.25)
-"""What is replaced is so at the beginning, so that those which then run live long enough for their memory to be judged.
-
-Within a minute a process is still warming up, on a busy machine by up to a tenth of its 100 MiB between second and last fifth. So
-only what grows by megabytes a minute is seen here; the ten minutes of the soak allow a twentieth.
-"""
+PLAN = Plan(seconds=90, rolls=(5,), kills=(10, 80))
+"""What is replaced is so at the beginning, so that those which then run live long enough for their memory to be judged."""
 
 
 @pytest.mark.timeout(900)
