@@ -181,6 +181,20 @@ def test_a_certificate_with_a_key_too_short_for_its_kind_is_refused_in_words() -
         parse_certificates(as_pem(der, "CERTIFICATE"), what="the bundle")
 
 
+def test_a_signature_that_is_not_of_whole_bytes_is_refused() -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "bits")])
+    builders = (
+        x509.CertificateBuilder(name, name, key.public_key(), serial, NOW, NOW + timedelta(days=1)) for serial in range(1, 1000)
+    )
+    signed = next(each for each in (builder.sign(key, None) for builder in builders) if not each.signature[-1] & 1)
+    der = bytearray(signed.public_bytes(Encoding.DER))
+    assert parse_certificates(as_pem(bytes(der), "CERTIFICATE"), what="the bundle") == (signed,)
+    der[-len(signed.signature) - 1] = 1  # the last bit does not count
+    with pytest.raises(CertificateError, match="certificate 1 cannot be read: its signature is not of whole bytes"):
+        parse_certificates(as_pem(bytes(der), "CERTIFICATE"), what="the bundle")
+
+
 def as_pem(der: bytes, word: str) -> bytes:
     return f"-----BEGIN {word}-----\n{base64.encodebytes(der).decode()}-----END {word}-----\n".encode()
 

@@ -88,11 +88,16 @@ def parse_certificates(pem: bytes, *, what: str) -> tuple[x509.Certificate, ...]
 
 
 def _look_through(certificate: x509.Certificate) -> None:
-    """Read the parts that cryptography decodes only when they are asked for, so that none of them fails later."""
+    """Read the parts that cryptography decodes only when they are asked for, so that none of them fails later.
+
+    The API server takes a signature as a string of bits; cryptography takes its bytes, however many bits of them count.
+    """
     _ = (certificate.not_valid_before_utc, certificate.not_valid_after_utc, certificate.signature_hash_algorithm)
     certificate.public_key()
     for name in (certificate.subject, certificate.issuer):
         name.rfc4514_string()
+    if certificate.public_bytes(Encoding.DER)[-len(certificate.signature) - 1] != 0:  # the count of bits that are not used
+        raise ValueError("its signature is not of whole bytes (RFC 5280, 4.1.1.3), so the API server will not verify it")
 
 
 def parse_key(pem: bytes, *, what: str) -> PrivateKey:
