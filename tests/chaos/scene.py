@@ -31,6 +31,8 @@ CALLS_PER_SECOND, GANGS_PER_SECOND, EDIT_SECONDS = 40.0, 2.0, 4.0
 AUTHORITIES, LEAVES = 2, 3
 """So many must have been in use by the end, which is waited for."""
 ROTATED_SECONDS = 180.0
+FLAT = 0.05
+"""By which share the memory of a process may differ between the second fifth of its time and the last one."""
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _FAILED_OPEN = re.compile(r"^apiserver_admission_webhook_fail_open_count\{.*\} ([\d.e+]+)$", re.MULTILINE)
 _REJECTED = re.compile(
@@ -47,8 +49,6 @@ class Plan:
     seconds: float
     rolls: tuple[float, ...]
     kills: tuple[float, ...]
-    flat: float = 0.05
-    """By which share the memory of a process may differ between the second fifth of its time and the last one."""
 
 
 @dataclass
@@ -66,14 +66,13 @@ class Result:
     """Reviews that the API server sent."""
     not_answered: int
     """Reviews that the API server got no answer to, by its own count."""
-    flat: float
     happened: dict[str, int] = field(default_factory=dict)
     memory: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def grown(self) -> dict[str, str]:
         """Say which processes grew beyond what is flat."""
-        return {name: self._drift(name) for name, (before, after) in self.memory.items() if after > before * (1 + self.flat)}
+        return {name: self._drift(name) for name, (before, after) in self.memory.items() if after > before * (1 + FLAT)}
 
     def _drift(self, name: str) -> str:
         before, after = self.memory[name]
@@ -163,7 +162,6 @@ class _Play:
             problems=fleet.problems + self._wrong + fleet.tracebacks(),
             asked=answered,
             not_answered=unanswered,
-            flat=self._plan.flat,
             happened={
                 "replicas replaced": fleet.rolled,
                 "leaders killed": fleet.killed,

@@ -10,6 +10,7 @@ from tests.rules.building import CONFIG_MAP, named, policy, text
 from webhook.errors import PolicyError, PolicySetError
 from webhook.model.policies import Expression, Head, Origin, ValidatingPolicy, Validation
 from webhook.rules import WORKLOAD_ROOTS, compile_head, compile_one, compile_policy
+from webhook.rules.compile import object_path
 
 
 def problems(built: ValidatingPolicy) -> list[str]:
@@ -107,3 +108,16 @@ def test_an_error_has_its_place_in_the_file(written: str, pieces: Any, place: tu
 
 def test_every_mistake_is_told_at_once() -> None:
     assert len(problems(policy("a", "b", "c", variables=named(v="d")))) == 4
+
+
+@pytest.mark.parametrize(
+    ("expression", "path"),
+    [
+        ("object.spec.completions > 1", "spec.completions"),
+        ("object.spec.completions > 1 && 'object.spec.other' != \"it's object.spec.another\"", "spec.completions"),
+        ("// it's enough to look here\nobject.spec.completions > 1", "spec.completions"),
+        ("object.spec.completions > object.spec.parallelism", ""),
+    ],
+)
+def test_the_one_path_that_a_rule_reads(expression: str, path: str) -> None:
+    assert object_path(expression) == path

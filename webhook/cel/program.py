@@ -64,9 +64,9 @@ class Program(celpy.Runner):
     def __init__(self, environment: celpy.Environment, node: Node, *, text: str, checker: Checker) -> None:
         super().__init__(environment, lark.Tree("expr", []))  # the tree is not kept: its closures are all that evaluation needs
         planner = Planner(checker, Prices(node, checker))
-        self._run: Closure = planner.plan(node)
-        self._price = planner.due
-        self._blank = (None,) * planner.slots
+        run = planner.plan(node)
+        # no method: generated code, which falls back to it, would know its program, and that wait for the search for cycles
+        self._closures = partial(_interpret, run, planner.due, (None,) * planner.slots)
         self._declarations = checker.declarations
         self._until_generated = GENERATED_AFTER + len(text) % _STAGGER  # not all of a policy set within one review
         self.text = text
@@ -92,9 +92,7 @@ class Program(celpy.Runner):
             self._until_generated = _STAGGER
             return False
         try:
-            # not self.interpret: the code would know its program, which then would wait for the search for cycles
-            closures = partial(_interpret, self._run, self._price, self._blank)
-            made = generate(*_checked_again(self.text, self._declarations), closures)
+            made = generate(*_checked_again(self.text, self._declarations), self._closures)
         except Exception:  # noqa: BLE001 - whatever is wrong with the fast path, there is the other one
             made = None
         finally:
@@ -105,7 +103,7 @@ class Program(celpy.Runner):
 
     def interpret(self, activation: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Evaluate with closures, which say what generated code must come to."""
-        return _interpret(self._run, self._price, self._blank, activation, budget)
+        return self._closures(activation, budget)
 
     def observed(self, see: Callable[[Any], None]) -> Program:
         """Return this program as one that shows each value to ``see``; an evaluation that fails has none."""

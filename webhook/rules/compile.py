@@ -36,7 +36,7 @@ _WHY_NOT = {
     "params": "params is known only to a policy with spec.paramKind",
     "variables": "variables cannot be read here",
 }
-_STRING = re.compile(r"\"(?:\\.|[^\"\\])*+(?:\"|\\?\Z)|'(?:\\.|[^'\\])*+(?:'|\\?\Z)", re.DOTALL)
+_STRING = re.compile(r"(?P<quote>[\"'])(?:\\.|(?!(?P=quote))[^\\])*+(?P<end>(?P=quote))?")
 """A string, or what begins as one and never ends: looked through again from each of its quotes, that would cost its square."""
 _OBJECT_PATH = re.compile(r"(?<![\w.])object((?:\.\??[A-Za-z_]\w*)+)(\()?")
 
@@ -188,7 +188,7 @@ def references(programs: Iterable[Program]) -> frozenset[str]:
 def object_path(text: str) -> str:
     """Return the one path of ``object`` that an expression reads, such as ``spec.completions``; empty if not just one."""
     paths = set()
-    for found in _OBJECT_PATH.finditer(_STRING.sub("''", text)):
+    for found in _OBJECT_PATH.finditer(_without_strings(text)):
         path = found[1].lstrip(".").replace("?", "")
         paths.add(path.rpartition(".")[0] if found[2] else path)  # a name before '(' is a function
     return paths.pop() if len(paths) == 1 else ""
@@ -255,8 +255,13 @@ def _error(expression: Expression, message: str, line: int, column: int) -> Poli
 
 def _explain(message: str, text: str, declarations: Declarations) -> str:
     """Say why a name is not declared here, where there is a reason worth telling."""
-    bare = _STRING.sub("''", text)
+    bare = _without_strings(text)
     for root, reason in _WHY_NOT.items():
         if root not in declarations.names and f"'{root}'" in message and re.search(rf"(?<![\w.]){root}\b", bare):
             return reason
     return message.removesuffix(" (in container '')")
+
+
+def _without_strings(text: str) -> str:
+    """Empty the strings of an expression; an apostrophe in a comment begins none, and what follows stays."""
+    return _STRING.sub(lambda found: "''" if found["end"] else found[0], text)
