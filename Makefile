@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ONCE ?=
+PYTEST_FLAGS ?=
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
@@ -26,8 +27,8 @@ $(READY): requirements.lock pyproject.toml
 run: $(READY) ## serve examples/ with embedded defaults, again on every edit; ONCE=1 stops after the first pass
 	@$(BIN)/gangwarden dev $(if $(ONCE),--once) examples
 
-test: $(READY) controlplane ## everything that proves correctness, on a real control plane
-	@$(BIN)/python -m pytest -m "not soak"
+test: $(READY) controlplane ## everything that proves correctness, on a real control plane; PYTEST_FLAGS= more for pytest
+	@$(BIN)/python -m pytest -m "not soak" $(PYTEST_FLAGS)
 
 test-fast: $(READY) ## the tests that need no control plane
 	@$(BIN)/python -m pytest -m "not soak and not e2e"
