@@ -61,6 +61,10 @@ def said(made: Installation, namespace: str, code: str, *words: str) -> dict:
     return wait_for(found, seconds=PATIENCE_SECONDS, what=f"explain says {code}")
 
 
+def has_entry(answer: dict, what: str, words: str) -> bool:
+    return any(entry["what"] == what and words in entry["text"] for entry in answer["timeline"])
+
+
 def bound(client: Client, namespace: str, job: str) -> list[dict]:
     return [pod for pod in client.list(PODS, namespace, labels=f"job={job}") if is_bound(pod)]
 
@@ -135,14 +139,16 @@ def test_a_member_that_was_deleted_strands_the_others_and_the_cause_is_counted(i
         )
         metrics = wait_for(lambda: stranded(installed, "Deleted"), seconds=PATIENCE_SECONDS, what="the loss is counted")
         assert metrics > 0
-        found = wait_for(
-            lambda: (answer := explained(installed, namespace, "job/train"))["state"] == "lost-a-member" and answer,
+        wait_for(
+            lambda: (
+                (answer := explained(installed, namespace, "job/train"))["state"] == "lost-a-member"
+                and has_entry(answer, "GroupLostMember", name)
+            ),
             seconds=PATIENCE_SECONDS,
-            what="explain says that a member is lost",
+            what="explain says that a member is lost, and which",
         )
-        assert any(entry["what"] == "GroupLostMember" and name in entry["text"] for entry in found["timeline"])
         assert samples(installed)["gangwarden_leader", ()] == 1
-        assert stranded(installed, "Deleted") > metrics
+        wait_for(lambda: stranded(installed, "Deleted") > metrics, seconds=PATIENCE_SECONDS, what="it goes on burning")
     finally:
         installed.cluster.kubectl("uncordon", node)
 
@@ -198,14 +204,17 @@ def test_the_scheduler_s_own_preemption_names_who_came_instead(installed, namesp
             taker["spec"]["template"]["spec"]["priorityClassName"] = f"high-{namespace}"
             client.create(taker)
             wait_for(lambda: len(bound(client, elsewhere, "taker")) == 2, seconds=PATIENCE_SECONDS, what="the other came instead")
-            found = wait_for(
-                lambda: (answer := explained(installed, namespace, "job/victim"))["state"] == "forming" and answer,
-                seconds=PATIENCE_SECONDS,
-                what="the victim waits to start again",
-            )
             group = client.list("scheduling.k8s.io/v1beta1/podgroups", elsewhere)[0]["metadata"]["name"]
+            found = wait_for(  # the scheduler writes its events when it comes to it
+                lambda: (
+                    (answer := explained(installed, namespace, "job/victim"))["state"] == "forming"
+                    and has_entry(answer, "Preempted", group)
+                    and answer
+                ),
+                seconds=PATIENCE_SECONDS,
+                what="the victim waits to start again, and who preempted it is told",
+            )
             assert f"The scheduler preempted it for PodGroup {elsewhere}/{group} at " in found["cause"]
-            assert any(entry["what"] == "Preempted" and group in entry["text"] for entry in found["timeline"])
             told = wait_for(lambda: taken(client, namespace), seconds=PATIENCE_SECONDS, what="the controller tells it on the Job")
             # Whoever reads the Job may not know what runs elsewhere; explain was asked by somebody who may.
             assert "was preempted by the scheduler for a PodGroup of another namespace (UID " in told
