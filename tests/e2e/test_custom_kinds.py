@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.admission.custom import CRD, OBJECTS, custom
+from tests.controlplane.client import ApiError, Client, wait_for
 from tests.controlplane.cluster import ControlPlane
 from webhook.admission import CustomKinds
 
@@ -19,8 +20,18 @@ def pools(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     name = f"crd/{CRD['metadata']['name']}"
     control_plane.kubectl("create", "-f", "-", stdin=json.dumps(CRD))
     control_plane.kubectl("wait", "--for=condition=Established", name)
+    wait_for(lambda: is_served(control_plane.client), what="the API server has seen its own word")
     yield control_plane
     control_plane.kubectl("delete", name)
+
+
+def is_served(client: Client) -> bool:
+    try:
+        return client.list("example.com/v1/pools", "default") == []
+    except ApiError as error:
+        if error.status not in (404, 503):
+            raise
+        return False
 
 
 @pytest.mark.parametrize("given", [given for given, _ in OBJECTS.values()], ids=OBJECTS)
