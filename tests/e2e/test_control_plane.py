@@ -36,8 +36,12 @@ def test_the_nodes_are_ready_and_stand_in_two_racks(control_plane: ControlPlane)
 
 def test_a_gang_of_four_starts_together_and_finishes_when_told(client: Client, namespace: str) -> None:
     names = start(client, namespace, job("g", namespace, pod_group="g"))
-    conditions = client.get(POD_GROUPS, namespace, "g")["status"]["conditions"]
-    assert ("PodGroupInitiallyScheduled", "True") in [(item["type"], item["status"]) for item in conditions]
+
+    def was_scheduled() -> bool:
+        conditions = client.get(POD_GROUPS, namespace, "g").get("status", {}).get("conditions", [])
+        return ("PodGroupInitiallyScheduled", "True") in [(item["type"], item["status"]) for item in conditions]
+
+    wait_for(was_scheduled, what="the scheduler says so of the group")
     for name in names:
         client.finish_pod(namespace, name)
     done = wait_for(lambda: client.get(JOBS, namespace, "g")["status"].get("succeeded") == 4, what="the Job counts its pods")
@@ -61,7 +65,7 @@ def test_with_room_for_three_of_four_none_is_bound(client: Client, namespace: st
 
 
 def test_a_deleted_pod_fails_first_and_goes_then(client: Client, namespace: str) -> None:
-    given = label_template(job("g", namespace, pod_group="g"), **{SLOW_LABEL: "2s"})
+    given = label_template(job("g", namespace, pod_group="g"), **{SLOW_LABEL: "5s"})
     name = start(client, namespace, given)[0]
     client.delete(PODS, namespace, name)
     dying = client.get(PODS, namespace, name)
