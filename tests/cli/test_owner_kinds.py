@@ -48,7 +48,7 @@ def followed(served: Any, store: Holder) -> tuple[OwnerKinds, asyncio.Queue[tupl
 
 
 async def until_both(told: asyncio.Queue[tuple[Kind, ...]]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await told.get() != (JOB, SET):
             pass
 
