@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no finding; a flag may ask for another profile
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

@@ -138,8 +138,9 @@ async def test_a_kind_that_we_may_not_read_is_named(fake: FakeApi, api: Api) -> 
     fake.forbidden.append("/pods")
     feed = SnapshotFeed(api, [POD])
     task = asyncio.create_task(feed.run())
+    await until(lambda: any("403" in problem for problem in feed.problems()))
     with pytest.raises(ClusterError, match="v1 Pod is not followed: watch v1 Pod: 403 Forbidden"):
-        await feed.wait_synced(0.2)
+        await feed.wait_synced(0.0)
     task.cancel()
     await asyncio.wait({task})
 

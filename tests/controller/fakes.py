@@ -102,7 +102,7 @@ class FakeActor:
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Wait until a call has made something true; a test that waits for nothing fails by its own limit."""
-        async with asyncio.timeout(10), self.happened:
+        async with asyncio.timeout(60), self.happened:
             await self.happened.wait_for(done)
 
 

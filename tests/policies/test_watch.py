@@ -219,10 +219,14 @@ def test_loading_gives_way_quickly_and_collects_what_is_left_behind_meanwhile(
 
 
 def test_what_was_left_behind_before_loading_is_collected_by_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    middling = Cycle()
-    left_behind = weakref.ref(middling)
-    gc.collect(0)
-    del middling
+    gc.disable()  # a collection of its own accord in between would make it old, and what is old waits
+    try:
+        middling = Cycle()
+        left_behind = weakref.ref(middling)
+        gc.collect(0)
+        del middling
+    finally:
+        gc.enable()
     monkeypatch.setattr(watch, "_compile", lambda _: None)
     watch._compile_beside(read_sources([folder], limit_bytes=1_000_000))
     assert left_behind() is None

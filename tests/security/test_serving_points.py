@@ -198,7 +198,7 @@ async def test_18_certificate_and_authority_change_under_load_without_a_failed_c
 async def test_20_sigterm_drains_what_was_begun_and_what_comes_meanwhile() -> None:
     body = review()
     begun = head(headers=f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n") + b"\r\n" + body[:20]
-    async with running(drain_seconds=1.0) as server:
+    async with running(drain_seconds=3.0) as server:
         halves = [await server.connect() for _ in range(8)]
         idle = await server.connect()
         assert (await idle.post(body)).status == 200

@@ -39,7 +39,7 @@ async def test_readiness_names_what_is_missing() -> None:
 
 async def test_a_drain_finishes_what_was_begun() -> None:
     body = request(review())
-    async with running(drain_seconds=0.3) as server:
+    async with running(drain_seconds=2.0) as server:
         idle, begun = await server.connect(), await server.connect()
         assert (await idle.post(review())).status == 200
         await begun.send(body[:-5])
@@ -97,7 +97,7 @@ async def test_busy_callers_see_no_eof_during_a_drain() -> None:
             busy.set()
         return Admitted()
 
-    async with running(count, drain_seconds=0.5) as server:
+    async with running(count, drain_seconds=3.0) as server:
         callers = [asyncio.create_task(call(server)) for _ in range(32)]
         await asyncio.wait_for(busy.wait(), PATIENCE)
         server.stop.set()

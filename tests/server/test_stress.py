@@ -22,6 +22,8 @@ from webhook.server.deadlines import SHARE
 from webhook.settings import EvaluationSettings, ServingSettings
 
 CALLERS = 500
+UNHURRIED = {"handshake_seconds": 60.0, "request_seconds": 60.0}
+"""All handshakes go on side by side, so each takes as long as all of them."""
 JSON = "Content-Type: application/json\r\n"
 
 
@@ -58,7 +60,7 @@ async def gone(server: Running) -> None:
 
 async def test_500_callers_at_once_are_served_or_shed_in_words_while_health_is_told() -> None:
     """All of a body but its last byte is sent, so that all are there at the same time whatever the machine is busy with."""
-    async with running(in_flight_limit=200) as server:
+    async with running(in_flight_limit=200, **UNHURRIED) as server:
         callers = await asyncio.gather(*(server.connect() for _ in range(CALLERS)))
         for caller in callers:
             await caller.send(request(review())[:-1])
@@ -77,7 +79,7 @@ async def test_500_callers_at_once_are_served_or_shed_in_words_while_health_is_t
 
 
 async def test_500_callers_that_come_without_a_warning_are_all_answered() -> None:
-    async with running() as server:
+    async with running(**UNHURRIED) as server:
         answers = await asyncio.gather(*(server.post(review()) for _ in range(CALLERS)))
         assert Counter(answer.status for answer in answers) == {200: CALLERS}
         assert server.counted("connections") == CALLERS
@@ -137,7 +139,7 @@ RUDE = [
 
 @pytest.mark.parametrize("sent", RUDE)
 async def test_what_is_no_handshake_is_closed(sent: bytes) -> None:
-    async with running(handshake_seconds=0.3) as server:
+    async with running(handshake_seconds=1.0) as server:
         rude = await bare(server, sent)
         assert b"HTTP" not in await rude.rest()
         await eventually(server, "connections_closed_total", 1, reason="handshake")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 PODS = "{resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}"
 PODS_AND_JOBS = """{resourceRules: [
@@ -673,7 +674,11 @@ WIRING = (
         validations("variables.a > 1", head="variables: [{name: a, expression: '2'}]"),
     ),
     Scene("an end that has passed", "exception-expiry", EXCEPTION.format(expires="2020-01-31"), speaks=True, says="has expired"),
-    Scene("an end that is not near", "exception-expiry", EXCEPTION.format(expires="2027-03-31")),
+    Scene(
+        "an end that is not near",
+        "exception-expiry",
+        EXCEPTION.format(expires=f"{datetime.now(UTC) + timedelta(days=100):%Y-%m-%d}"),
+    ),
     Scene(
         "loops in loops in loops",
         "costly",
