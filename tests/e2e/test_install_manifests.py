@@ -159,7 +159,7 @@ def test_uninstalling_in_the_order_of_the_runbook_leaves_nothing_that_fails_clos
     webhook.stop()
     with pytest.raises(ApiError, match=r'failed calling webhook "fail.validate.gangwarden.dev"'):
         client.create(labelled_job("between", namespace))
-    subprocess.run([COMMAND, "webhooks", "delete", f"--kubeconfig={permitted.kubeconfig}"], check=True, timeout=30)
+    subprocess.run([COMMAND, "webhooks", "delete", f"--kubeconfig={permitted.kubeconfig}"], check=True, timeout=120)
     wait_for(lambda: is_admitted_plain(client, namespace), what="a labelled Job passes, ungrouped")
 
 

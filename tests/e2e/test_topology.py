@@ -85,6 +85,7 @@ def test_a_gang_fills_one_rack_and_no_other(installed: Installation, space: str,
 
 def test_the_scheduler_would_spread_a_gang_that_names_no_rack(installed: Installation, space: str) -> None:
     """Or the test before would hold by accident."""
+    wait_for(lambda: not any(map(is_bound, installed.client.list(PODS))), seconds=PATIENCE_SECONDS, what="the nodes are empty")
     installed.client.create(labelled_job("anywhere", space, pods=RACK_PODS))
     wait_until_bound(installed.client, space, "anywhere", RACK_PODS)
     assert len(racks_of(installed.client, space, "anywhere")) == 2
