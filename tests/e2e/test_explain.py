@@ -96,6 +96,7 @@ def test_a_quota_that_nobody_names_on_the_group(installed, namespace):
             "spec": {"hard": {"pods": "2"}},
         }
     )
+    wait_for(lambda: client.get("v1/resourcequotas", namespace, "few").get("status", {}).get("hard"), what="the quota counts")
     client.create(labelled_job("train", namespace))
     found = said(installed, namespace, "QuotaExceeded", "job/train")
     assert "exceeded quota: few" in found["cause"]
