@@ -190,12 +190,14 @@ def a_group_ends_while_its_nodes_are_drained(stage: Stage) -> None:
 
 def a_person_suspends_it_before_it_is_whole(stage: Stage) -> None:
     gang = stage.gang()
+    stage.cordon(*stage.nodes)  # so that it is not whole before the person comes to it
     stage.client.delete(PODS, stage.namespace, gang.running()[0]["metadata"]["name"])
     wait_for(lambda: gang.step() == "Forming", seconds=STEP_SECONDS, what="it was resumed")
     stage.client.patch(JOBS, stage.namespace, gang.name, {"spec": {"suspend": True}})
     wait_for(lambda: gang.told("GroupRestartAbandoned"), seconds=STEP_SECONDS, what="the end is told")
     assert "somebody suspended it" in gang.told("GroupRestartAbandoned")
     holds(lambda: gang.job()["spec"]["suspend"] is True)
+    stage.cordon(*stage.nodes, back=True)
     stage.client.patch(JOBS, stage.namespace, gang.name, {"spec": {"suspend": False}})
     gang.together(wait_for(gang.is_new, seconds=WHOLE_SECONDS, what="it runs again"))
 
